@@ -1,0 +1,34 @@
+# Set-up happens inside the project's own virtual environment; second calls skip what is done.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check clean
+
+demo: $(VENV)/.installed  ## train GIN and PF-GNN on CSL, print the table, write the pictures
+	$(BIN)/pfgnn demo
+
+test: $(VENV)/.installed-dev  ## set up, then everything `check` runs
+	@$(MAKE) --no-print-directory check
+
+check:  ## ruff + mypy + pytest in an environment that is already set up
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest --numprocesses 2
+
+clean:  ## remove the environment and everything the tools left behind
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("pfgnn needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + "; try: make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
+	$(INSTALL) --editable '.[dev]'
+	@touch $(VENV)/.installed $@

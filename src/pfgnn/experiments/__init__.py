@@ -1,0 +1,1 @@
+"""Experiments: runs that end in a record."""

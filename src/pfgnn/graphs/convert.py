@@ -1,0 +1,122 @@
+"""Conversion from and to networkx and PyTorch Geometric."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pfgnn.graphs.arrays import Array, IntArray
+from pfgnn.graphs.checks import check_labels
+from pfgnn.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from torch_geometric.data import Data
+
+from_edge_list = Graph.from_edges
+
+
+def from_networkx(
+    graph: "nx.Graph", node_attrs: Sequence[str] | None = None, edge_attrs: Sequence[str] | None = None
+) -> Graph:
+    """Convert a simple undirected networkx graph; node i is the i-th of `graph.nodes`.
+
+    Args:
+        graph: the networkx graph.
+        node_attrs: names of numeric node attributes that become the columns of `x`.
+        edge_attrs: names of numeric edge attributes that become the columns of `edge_attr`.
+    """
+    for kind, refused in [("directed", graph.is_directed()), ("a multigraph", graph.is_multigraph())]:
+        if refused:
+            raise ValueError(f"graph is {kind}, but must be simple and undirected (a networkx.Graph)")
+    number = {node: i for i, node in enumerate(graph.nodes)}
+    edges = [(number[u], number[v]) for u, v in graph.edges]
+    x = edge_attr = None
+    if node_attrs is not None:
+        x = _columns([(f"node {node!r}", data) for node, data in graph.nodes.data()], node_attrs)
+    if edge_attrs is not None:
+        edge_attr = _columns([(f"edge ({u!r}, {v!r})", data) for u, v, data in graph.edges.data()], edge_attrs)
+    return Graph.from_edges(len(number), edges, x, edge_attr)
+
+
+def to_networkx(graph: Graph) -> "nx.Graph":
+    """Convert to networkx; label columns become node attributes x0, x1, ... and edge attributes e0, e1, ..."""
+    import networkx as nx
+
+    result = nx.Graph()
+    for node, row in enumerate(_rows(graph.x, graph.num_nodes)):
+        result.add_node(node, **{f"x{column}": value for column, value in enumerate(row)})
+    for (u, v), row in zip(graph.edges.tolist(), _rows(graph.edge_attr, graph.num_edges), strict=True):
+        result.add_edge(u, v, **{f"e{column}": value for column, value in enumerate(row)})
+    return result
+
+
+def from_pyg(data: "Data") -> Graph:
+    """Convert a PyG graph that holds every edge in both directions with the same label.
+
+    Args:
+        data: with `edge_index` [2, 2 m], `num_nodes`, and optionally `x` [n, F] and `edge_attr` [2 m, Fe]; an `x` or
+            `edge_attr` with one axis is read as one column.
+    """
+    if data.edge_index is None:
+        raise ValueError("data has no edge_index, but must have one, with no columns if there are no edges")
+    arcs = data.edge_index.cpu().numpy().T  # [2 m, 2]
+    labels = _matrix(data.edge_attr)
+    _check_reverses(arcs)
+    if labels is not None:
+        check_labels(labels, "edge_attr", len(arcs), "directed edges")
+        _check_same_labels(arcs, labels)
+    once = arcs[:, 0] <= arcs[:, 1]  # loops are left for Graph to refuse
+    return Graph(int(data.num_nodes), arcs[once], _matrix(data.x), None if labels is None else labels[once])
+
+
+def to_pyg(graph: Graph) -> "Data":
+    """Convert to PyG with both directions of every edge: `edge_index` [2, 2 m], `x`, `edge_attr`, `num_nodes`."""
+    import torch
+    from torch_geometric.data import Data
+
+    edge_index, edge_attr = graph.directed()
+    return Data(
+        x=None if graph.x is None else torch.tensor(graph.x),
+        edge_index=torch.tensor(edge_index),
+        edge_attr=None if edge_attr is None else torch.tensor(edge_attr),
+        num_nodes=graph.num_nodes,
+    )
+
+
+def _check_reverses(arcs: IntArray) -> None:
+    """Refuse arcs [2 m, 2] of which one has no reverse."""
+    present = set(map(tuple, arcs.tolist()))
+    alone = next(((u, v) for u, v in arcs.tolist() if (v, u) not in present), None)
+    if alone is not None:
+        raise ValueError(f"edge_index has edge {alone} without its reverse, but must hold both directions")
+
+
+def _check_same_labels(arcs: IntArray, labels: Array) -> None:
+    """Refuse labels [2 m, Fe] in which an arc's row differs from its reverse's."""
+    row = {(u, v): labels[i].tolist() for i, (u, v) in enumerate(arcs.tolist())}
+    differs = next((arc for arc in row if row[arc] != row[arc[::-1]]), None)
+    if differs is not None:
+        raise ValueError(f"edge_attr of edge {differs} differs from that of its reverse, but both must be equal")
+
+
+def _columns(items: list[tuple[str, dict[str, Any]]], names: Sequence[str]) -> Array:
+    """The values of the named attributes, one row for each item, [r, len(names)]."""
+    for item, data in items:
+        for name in names:
+            if name not in data:
+                raise ValueError(f"{item} lacks the attribute {name!r}, but every one must have it")
+    rows = [[data[name] for name in names] for _, data in items]
+    return np.array(rows).reshape(len(items), len(names)) if rows else np.zeros((0, len(names)), dtype=np.int64)
+
+
+def _rows(labels: Array | None, count: int) -> list[list[float]]:
+    return [[]] * count if labels is None else labels.tolist()
+
+
+def _matrix(tensor: Any) -> Array | None:
+    """A tensor as an array with two axes."""
+    if tensor is None:
+        return None
+    array: Array = tensor.detach().cpu().numpy()
+    return array[:, None] if array.ndim == 1 else array

@@ -1,0 +1,183 @@
+"""Graph families: small named graphs, random graphs from a given generator, and pairs that 1-WL confuses."""
+
+import heapq
+from collections.abc import Iterable
+
+import numpy as np
+
+from pfgnn.graphs.arrays import pairs_at
+from pfgnn.graphs.graph import Graph
+
+
+def circulant(n: int, jumps: Iterable[int]) -> Graph:
+    """Nodes 0..n-1 on a circle, each joined to the nodes `jump` places away, for every jump in 1..n//2."""
+    lengths = sorted(set(jumps))
+    if any(not 1 <= jump <= n // 2 for jump in lengths):
+        raise ValueError(f"jumps is {lengths}, but for {n} nodes each jump must lie in 1..{n // 2}")
+    nodes = np.arange(n)
+    edges = [np.stack([nodes, (nodes + jump) % n], axis=1) for jump in lengths]
+    if lengths and 2 * lengths[-1] == n:
+        edges[-1] = edges[-1][: n // 2]  # half a turn leads to the same pairs from both ends
+    return Graph.from_edges(n, np.concatenate(edges) if edges else [])
+
+
+def csl(n: int = 41, skip: int = 2) -> Graph:
+    """The circular skip link graph: a circle of n nodes plus the links between nodes `skip` places apart."""
+    if not 2 <= skip < n / 2:
+        raise ValueError(f"skip is {skip}, but for {n} nodes it must be at least 2 and less than {n / 2:g}")
+    return circulant(n, [1, skip])
+
+
+def paley(q: int) -> Graph:
+    """The numbers 0..q-1, joined where the difference is a square modulo q; q is a prime with q % 4 == 1."""
+    if q < 5 or q % 4 != 1 or any(q % divisor == 0 for divisor in range(2, int(q**0.5) + 1)):
+        raise ValueError(f"q is {q}, but must be a prime that leaves 1 on division by 4")
+    squares = {i * i % q for i in range(1, q)}
+    return circulant(q, {min(s, q - s) for s in squares})
+
+
+def rook(k: int = 4) -> Graph:
+    """The k × k squares of a board, joined where a rook moves from one to the other; node k r + c."""
+    row, column = np.divmod(np.arange(k * k), k)
+    near = (row[:, None] == row) | (column[:, None] == column)
+    return Graph(k * k, np.argwhere(np.triu(near, 1)))
+
+
+def shrikhande() -> Graph:
+    """The Shrikhande graph: strongly regular with the parameters of `rook(4)`, and not isomorphic to it.
+
+    Its nodes are the pairs (r, c) modulo 4, joined where they differ by ±(0, 1), ±(1, 0) or ±(1, 1); node 4 r + c.
+    """
+    row, column = np.divmod(np.arange(16), 4)
+    edges = [
+        np.stack([np.arange(16), 4 * ((row + down) % 4) + (column + right) % 4], axis=1)
+        for down, right in [(0, 1), (1, 0), (1, 1)]
+    ]
+    return Graph(16, np.concatenate(edges))
+
+
+def cfi(base: Graph, twisted: Iterable[int] = ()) -> Graph:
+    """The graph of Cai, Fürer and Immerman over a base graph, without colours, in its compact form.
+
+    Each base vertex v becomes one node (v, S) for every even subset S of its incident edges, 2^(d-1) for degree d
+    (the vertices in order, the subsets in the order of their bit masks). For a base edge e = uv, nodes (u, S) and
+    (v, T) are joined if e is in both or in neither; if e is twisted, if it is in exactly one.
+
+    Over a connected base, only the parity of the number of twists matters up to isomorphism.
+
+    Args:
+        base: the base graph; its labels are ignored.
+        twisted: rows of `base.edges`.
+    """
+    indptr, _, edge_ids = base.neighbours
+    owners, subsets = [], []
+    for vertex in range(base.num_nodes):
+        incident = edge_ids[indptr[vertex] : indptr[vertex + 1]]
+        masks = np.arange(2 ** len(incident))[:, None] >> np.arange(len(incident)) & 1  # [2^d, d]
+        even = masks[masks.sum(axis=1) % 2 == 0]
+        subset = np.zeros((len(even), base.num_edges), dtype=np.int64)
+        subset[:, incident] = even
+        owners += [vertex] * len(even)
+        subsets.append(subset)
+    owner, member = np.array(owners), np.concatenate(subsets)  # [n], [n, m]
+    twist = np.zeros(base.num_edges, dtype=np.int64)
+    twist[list(twisted)] = 1
+    edges = []
+    for edge, (u, v) in enumerate(base.edges):
+        left, right = np.flatnonzero(owner == u), np.flatnonzero(owner == v)
+        joined = member[left, edge][:, None] ^ member[right, edge] == twist[edge]
+        edges.append(np.stack([np.repeat(left, len(right)), np.tile(right, len(left))], axis=1)[joined.reshape(-1)])
+    return Graph.from_edges(len(owner), np.concatenate(edges) if edges else [])
+
+
+def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
+    """The CFI graphs over a base without a twist and with one: never isomorphic.
+
+    1-WL cannot tell them apart if the base has a cycle; k-WL cannot if the base has treewidth above k.
+
+    Args:
+        base: a connected graph with at least one edge.
+    """
+    if base.num_edges == 0 or not _is_connected(base):
+        raise ValueError(
+            f"base has {base.num_nodes} nodes and {base.num_edges} edges, "
+            "but must be connected and have at least 1 edge"
+        )
+    return cfi(base), cfi(base, [0])
+
+
+def random_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
+    """A graph with n nodes and exactly m edges, all such graphs being equally likely."""
+    possible = n * (n - 1) // 2
+    if not 0 <= m <= possible:
+        raise ValueError(f"m is {m}, but a graph with {n} nodes has between 0 and {possible} edges")
+    if m == 0:
+        return Graph.from_edges(n, [])
+    return Graph(n, np.stack(pairs_at(rng.choice(possible, size=m, replace=False)), axis=1))
+
+
+def random_tree(n: int, rng: np.random.Generator) -> Graph:
+    """A tree on n labelled nodes, all such trees being equally likely (decoded from a random Prüfer sequence)."""
+    if n < 3:
+        return Graph.from_edges(n, [(0, 1)] if n == 2 else [])
+    sequence = rng.integers(n, size=n - 2)
+    degree = np.bincount(sequence, minlength=n) + 1
+    leaves = [int(v) for v in np.flatnonzero(degree == 1)]  # ascending, hence a heap
+    edges = []
+    for parent in sequence.tolist():
+        edges.append((heapq.heappop(leaves), parent))
+        degree[parent] -= 1
+        if degree[parent] == 1:
+            heapq.heappush(leaves, parent)
+    return Graph.from_edges(n, [*edges, (leaves[0], leaves[1])])
+
+
+def random_regular(n: int, degree: int, rng: np.random.Generator) -> Graph:
+    """A graph in which each of n nodes has `degree` neighbours, close to uniform for small degrees.
+
+    Every node gets `degree` stubs, and stubs are joined in random pairs. Pairs that would make a loop or a double
+    edge are paired again among themselves; if that leads nowhere, everything starts afresh.
+    """
+    if not 0 <= degree < n or n * degree % 2:
+        raise ValueError(f"degree is {degree}, but for {n} nodes it must lie in 0..{n - 1} with n · degree even")
+    if 2 * degree >= n:  # few pairings of a dense graph succeed, and its complement is sparse
+        return _complement(random_regular(n, n - 1 - degree, rng))
+    while True:
+        edges = _join_stubs(n, degree, rng)
+        if edges is not None:
+            return Graph.from_edges(n, sorted(edges))
+
+
+def _join_stubs(n: int, degree: int, rng: np.random.Generator) -> set[tuple[int, int]] | None:
+    """Pair stubs until none is left; None if a round joins none of them."""
+    edges: set[tuple[int, int]] = set()
+    stubs = np.repeat(np.arange(n), degree)
+    while stubs.size:
+        rng.shuffle(stubs)
+        left = []
+        for u, v in np.sort(stubs.reshape(-1, 2), axis=1).tolist():
+            if u == v or (u, v) in edges:
+                left += [u, v]
+            else:
+                edges.add((u, v))
+        if len(left) == stubs.size:
+            return None
+        stubs = np.array(left, dtype=np.int64)
+    return edges
+
+
+def _complement(graph: Graph) -> Graph:
+    missing = np.triu(np.ones((graph.num_nodes, graph.num_nodes), dtype=np.bool_), 1)
+    missing[graph.edges[:, 0], graph.edges[:, 1]] = False
+    return Graph(graph.num_nodes, np.argwhere(missing))
+
+
+def _is_connected(graph: Graph) -> bool:
+    indptr, indices, _ = graph.neighbours
+    reached, waiting = {0}, [0]
+    while waiting:
+        node = waiting.pop()
+        fresh = set(indices[indptr[node] : indptr[node + 1]].tolist()) - reached
+        reached |= fresh
+        waiting += fresh
+    return len(reached) == graph.num_nodes

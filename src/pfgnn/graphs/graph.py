@@ -1,0 +1,178 @@
+"""The graph that every other module of this group works on."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from pfgnn.graphs.arrays import Array, IntArray
+from pfgnn.graphs.checks import check_distinct, check_edges, check_labels, check_num_nodes, check_permutation
+
+
+class Neighbours(NamedTuple):
+    """Adjacency in compressed rows: node v's arcs are the places `indptr[v]` to `indptr[v + 1] - 1`.
+
+    Attributes:
+        indptr: where each node's arcs begin, [n + 1].
+        indices: the node at the other end of each arc, ascending within a node, [2 m].
+        edge_ids: the row of `Graph.edges` each arc comes from, [2 m].
+    """
+
+    indptr: IntArray
+    indices: IntArray
+    edge_ids: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A simple undirected graph with optional node and edge labels; it cannot be changed.
+
+    Edges may be given in any order and orientation: they are kept once, as u < v, sorted, with the rows of
+    `edge_attr` moved along. Labels are rows of integers or finite floats and are compared by exact value.
+
+    Args:
+        num_nodes: number of nodes n, at least 1; the nodes are 0..n-1.
+        edges: pairs of nodes, integers [m, 2].
+        x: node labels, [n, F].
+        edge_attr: edge labels, [m, Fe].
+    """
+
+    num_nodes: int
+    edges: IntArray
+    x: Array | None = None
+    edge_attr: Array | None = None
+
+    def __post_init__(self) -> None:
+        """Validate, bring the edges into order and lock the arrays."""
+        num_nodes = check_num_nodes(self.num_nodes)
+        edges = np.sort(check_edges(self.edges, num_nodes), axis=1)
+        order = np.lexsort((edges[:, 1], edges[:, 0]))
+        edges = edges[order]
+        check_distinct(edges)
+        object.__setattr__(self, "num_nodes", num_nodes)
+        object.__setattr__(self, "edges", _read_only(edges))
+        if self.x is not None:
+            check_labels(self.x, "x", num_nodes, "nodes")
+            object.__setattr__(self, "x", _read_only(self.x.copy()))
+        if self.edge_attr is not None:
+            check_labels(self.edge_attr, "edge_attr", len(edges), "edges")
+            object.__setattr__(self, "edge_attr", _read_only(self.edge_attr[order]))
+
+    @classmethod
+    def from_edges(
+        cls,
+        num_nodes: int,
+        edges: npt.ArrayLike,
+        x: npt.ArrayLike | None = None,
+        edge_attr: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Build a graph from anything numpy reads as arrays, such as lists; the arguments are those of `Graph`."""
+        pairs = np.asarray(edges)
+        if pairs.shape == (0,):  # an empty list has neither the axis nor the dtype
+            pairs = np.zeros((0, 2), dtype=np.int64)
+        return cls(
+            num_nodes,
+            pairs,
+            None if x is None else np.asarray(x),
+            None if edge_attr is None else np.asarray(edge_attr),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same nodes, edges and label values; relabelled copies are not equal."""
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return (
+            self.num_nodes == other.num_nodes
+            and np.array_equal(self.edges, other.edges)
+            and _same_labels(self.x, other.x)
+            and _same_labels(self.edge_attr, other.edge_attr)
+        )
+
+    def __hash__(self) -> int:
+        """A hash that agrees with `==`: label values do not enter, since 0 and -0.0 are equal."""
+        return hash((self.num_nodes, self.edges.tobytes()))
+
+    @property
+    def num_edges(self) -> int:
+        """Number of undirected edges m."""
+        return len(self.edges)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The adjacency lists of all nodes, computed once."""
+        # Each undirected edge gives two arcs: rows 0..m-1 run forwards, rows m..2m-1 backwards.
+        source = self.edges.T.reshape(-1)  # [2 m]
+        target = self.edges[:, ::-1].T.reshape(-1)  # [2 m]
+        order = np.lexsort((target, source))
+        indptr = np.zeros(self.num_nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(source, minlength=self.num_nodes), out=indptr[1:])
+        edge_ids = np.tile(np.arange(self.num_edges), 2)[order]
+        return Neighbours(_read_only(indptr), _read_only(target[order]), _read_only(edge_ids))
+
+    @property
+    def degrees(self) -> IntArray:
+        """Number of neighbours of each node, [n]."""
+        return np.diff(self.neighbours.indptr)
+
+    def directed(self) -> tuple[IntArray, Array | None]:
+        """Both directions of every edge, sorted by source and then target.
+
+        Returns:
+            The pairs (source, target) as columns, [2, 2 m], and their edge labels, [2 m, Fe] or None.
+        """
+        _, target, edge_ids = self.neighbours
+        source = np.repeat(np.arange(self.num_nodes), self.degrees)
+        labels = None if self.edge_attr is None else self.edge_attr[edge_ids]
+        return np.stack([source, target]), labels
+
+    def relabel(self, permutation: npt.ArrayLike) -> "Graph":
+        """Rename the nodes: node v becomes `permutation[v]` and takes its labels along.
+
+        Args:
+            permutation: the new names, a permutation of 0..n-1, [n].
+        """
+        names = check_permutation(np.asarray(permutation), self.num_nodes)
+        x = None if self.x is None else self.x[np.argsort(names)]
+        return Graph(self.num_nodes, names[self.edges], x, self.edge_attr)
+
+
+def disjoint_union(*graphs: Graph) -> Graph:
+    """Put graphs side by side: the nodes of each follow those of the one before.
+
+    Args:
+        graphs: at least one graph; all or none have node labels, and the same for edge labels.
+    """
+    if not graphs:
+        raise ValueError("graphs is empty, but a union needs at least 1 graph")
+    sizes = [graph.num_nodes for graph in graphs]
+    offsets = np.cumsum([0, *sizes])
+    edges = np.concatenate([graph.edges + offset for graph, offset in zip(graphs, offsets, strict=False)])
+    x = _stack([graph.x for graph in graphs], "x")
+    edge_attr = _stack([graph.edge_attr for graph in graphs], "edge_attr")
+    return Graph(int(offsets[-1]), edges, x, edge_attr)
+
+
+def _stack(labels: list[Array | None], name: str) -> Array | None:
+    present = [rows for rows in labels if rows is not None]
+    if not present:
+        return None
+    widths = sorted({rows.shape[1] for rows in present})
+    if len(present) < len(labels) or len(widths) > 1:
+        raise ValueError(
+            f"{name} is present in {len(present)} of {len(labels)} graphs with {widths} columns, "
+            "but all graphs or none must have it, with the same number of columns"
+        )
+    return np.concatenate(present)
+
+
+def _same_labels(left: Array | None, right: Array | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return np.array_equal(left, right)
+
+
+def _read_only(array: Array) -> Array:
+    array.setflags(write=False)
+    return array

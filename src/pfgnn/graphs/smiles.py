@@ -1,0 +1,89 @@
+"""Molecules as graphs: SMILES in and out (extra `chem`)."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from pfgnn.graphs.graph import Graph
+
+BOND_TYPES = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 4}
+
+
+def from_smiles(smiles: str) -> Graph:
+    """Read a molecule: a node for each atom but the hydrogens, which are counted, and an edge for each bond.
+
+    Stereo and isotopes are left out. Hydrogens that RDKit keeps as atoms, such as those of [H][H], are nodes.
+
+    Returns:
+        A graph with `x` = (atomic number, formal charge, number of hydrogens), int64 [n, 3], and `edge_attr` = bond
+        type (1 single, 2 double, 3 triple, 4 aromatic), int64 [m, 1].
+    """
+    chem, base = _rdkit()
+    with base.BlockLogs():
+        molecule = chem.MolFromSmiles(smiles)
+    if molecule is None:
+        raise ValueError(f"smiles {smiles!r} is not a valid molecule")
+    if molecule.GetNumAtoms() == 0:
+        raise ValueError(f"smiles {smiles!r} has no atoms, but a graph has at least 1 node")
+    x = [(atom.GetAtomicNum(), atom.GetFormalCharge(), atom.GetTotalNumHs()) for atom in molecule.GetAtoms()]
+    bonds = list(molecule.GetBonds())
+    edges = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
+    types = [_bond_number(bond, smiles) for bond in bonds]
+    return Graph.from_edges(len(x), edges, np.array(x), np.array(types, dtype=np.int64).reshape(-1, 1))
+
+
+def to_smiles(graph: Graph) -> str:
+    """Write a graph with the labels of `from_smiles` as RDKit's canonical SMILES."""
+    if graph.x is None or graph.x.shape[1] != 3 or graph.edge_attr is None or graph.edge_attr.shape[1] != 1:
+        raise ValueError("graph has other labels than from_smiles gives, but must have x [n, 3] and edge_attr [m, 1]")
+    chem, base = _rdkit()
+    kinds = {number: chem.BondType.names[name] for name, number in BOND_TYPES.items()}
+    molecule = chem.RWMol()
+    for number, charge, hydrogens in graph.x.tolist():
+        atom = chem.Atom(number)
+        atom.SetFormalCharge(charge)
+        atom.SetNumExplicitHs(hydrogens)
+        atom.SetNoImplicit(True)
+        molecule.AddAtom(atom)
+    for (u, v), kind in zip(graph.edges.tolist(), graph.edge_attr[:, 0].tolist(), strict=True):
+        if kind not in kinds:
+            raise ValueError(f"edge_attr of edge ({u}, {v}) is {kind}, but must be one of {list(kinds)}")
+        molecule.AddBond(u, v, kinds[kind])
+        if kind == BOND_TYPES["AROMATIC"]:
+            molecule.GetAtomWithIdx(u).SetIsAromatic(True)
+            molecule.GetAtomWithIdx(v).SetIsAromatic(True)
+    with base.BlockLogs():
+        try:
+            chem.SanitizeMol(molecule)
+        except chem.MolSanitizeException as error:
+            raise ValueError(f"graph is not a valid molecule: {error}.") from None
+    return str(chem.MolToSmiles(molecule))
+
+
+def read_smiles(path: str | Path) -> list[Graph]:
+    """Read a file with one molecule a line, its SMILES before the first blank; empty lines are skipped."""
+    file = Path(path)
+    graphs = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            graphs += [from_smiles(token) for token in line.split()[:1]]
+        except ValueError as error:
+            raise ValueError(f"{file.name}, line {number}: {error}") from None
+    return graphs
+
+
+def _bond_number(bond: Any, smiles: str) -> int:
+    name = bond.GetBondType().name
+    if name not in BOND_TYPES:
+        raise ValueError(f"smiles {smiles!r} has a bond of type {name}, but must have only {', '.join(BOND_TYPES)}")
+    return BOND_TYPES[name]
+
+
+def _rdkit() -> tuple[ModuleType, ModuleType]:
+    try:
+        from rdkit import Chem, rdBase
+    except ImportError:
+        raise ImportError("SMILES need RDKit; install it with: pip install pfgnn[chem]") from None
+    return Chem, rdBase

@@ -1,0 +1,36 @@
+"""The model: PF-GNN, its backbones, and the parts of a step."""
+
+from pfgnn.model.backbones import GAT, GCN, GIN, GINE, GNNML1, MPNN, PNA, mean_log_degree
+from pfgnn.model.belief import Belief
+from pfgnn.model.individualise import Additive, Multiplicative, RandomNormal
+from pfgnn.model.observe import NoObservation, SetObservation
+from pfgnn.model.pfgnn import PFGNN, Output, StepTrace
+from pfgnn.model.policy import GNNPolicy, MLPPolicy, UniformPolicy
+from pfgnn.model.resample import ESSResampling, NoResampling, SoftResampling, SystematicResampling
+
+__all__ = [
+    "GAT",
+    "GCN",
+    "GIN",
+    "GINE",
+    "GNNML1",
+    "MPNN",
+    "PFGNN",
+    "PNA",
+    "Additive",
+    "Belief",
+    "ESSResampling",
+    "GNNPolicy",
+    "MLPPolicy",
+    "Multiplicative",
+    "NoObservation",
+    "NoResampling",
+    "Output",
+    "RandomNormal",
+    "SetObservation",
+    "SoftResampling",
+    "StepTrace",
+    "SystematicResampling",
+    "UniformPolicy",
+    "mean_log_degree",
+]

@@ -1,0 +1,10 @@
+"""The shipped backbones: message-passing stacks, none of them stronger than 1-WL."""
+
+from pfgnn.model.backbones.gat import GAT
+from pfgnn.model.backbones.gcn import GCN
+from pfgnn.model.backbones.gin import GIN, GINE
+from pfgnn.model.backbones.gnnml1 import GNNML1
+from pfgnn.model.backbones.mpnn import MPNN
+from pfgnn.model.backbones.pna import PNA, mean_log_degree
+
+__all__ = ["GAT", "GCN", "GIN", "GINE", "GNNML1", "MPNN", "PNA", "mean_log_degree"]

@@ -1,0 +1,35 @@
+"""GCN (Kipf and Welling, ICLR 2017)."""
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.segments import segment_sum
+
+
+class GCNLayer(nn.Module):
+    """h_i ← Σ_{j ∈ N(i) ∪ {i}} W h_j / √(d_i d_j) + b, with d_i = 1 + in-degree."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, width, bias=False)
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def reset_parameters(self) -> None:
+        """Zero the bias; the linear map resets itself."""
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
+        """x [N, ..., D], edge_index [2, E] -> [N, ..., D]."""
+        source, target = edge_index
+        degree = 1 + torch.bincount(target, minlength=len(x))
+        scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
+        h = scale * self.linear(x)
+        return scale * (h + segment_sum(h[source], target, len(x))) + self.bias
+
+
+class GCN(Stack):
+    """A stack of :class:`GCNLayer`. Args: width; layers; norm, residual as in :class:`Stack`."""
+
+    def __init__(self, width: int, layers: int = 3, norm: str = "graph", residual: bool = True) -> None:
+        super().__init__([GCNLayer(width) for _ in range(layers)], width, norm, residual)

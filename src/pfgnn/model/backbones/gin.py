@@ -1,0 +1,55 @@
+"""GIN (Xu et al., ICLR 2019) and GINE, its form with edge features (Hu et al., ICLR 2020)."""
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
+from pfgnn.model.segments import segment_sum
+
+
+class GINLayer(nn.Module):
+    """h_i ← MLP((1 + ε) h_i + Σ_{j ∈ N(i)} h_j), ε learned."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.eps = nn.Parameter(torch.zeros(()))
+        self.mlp = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+
+    def reset_parameters(self) -> None:
+        """Zero ε; the linear maps reset themselves."""
+        nn.init.zeros_(self.eps)
+
+    def message(self, x: Tensor, source: Tensor, edge_attr: Tensor | None) -> Tensor:
+        """What each edge carries: x [N, ..., D] -> [E, ..., D]."""
+        return x[source]
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
+        """x [N, ..., D], edge_index [2, E], edge_attr [E, D] -> [N, ..., D]."""
+        source, target = edge_index
+        neighbours = segment_sum(self.message(x, source, edge_attr), target, len(x))
+        return self.mlp((1 + self.eps) * x + neighbours)
+
+
+class GINELayer(GINLayer):
+    """h_i ← MLP((1 + ε) h_i + Σ_{j ∈ N(i)} relu(h_j + e_ij)), ε learned."""
+
+    def message(self, x: Tensor, source: Tensor, edge_attr: Tensor | None) -> Tensor:
+        """What each edge carries: x [N, ..., D], edge_attr [E, D] -> [E, ..., D]."""
+        edge_attr = check_edge_attr("GINE", edge_attr, x.shape[-1])
+        return (x[source] + particles_like(edge_attr, x)).relu()
+
+
+class GIN(Stack):
+    """A stack of :class:`GINLayer`. Args: width; layers; norm, residual as in :class:`Stack`."""
+
+    layer = GINLayer
+
+    def __init__(self, width: int, layers: int = 3, norm: str = "graph", residual: bool = True) -> None:
+        super().__init__([self.layer(width) for _ in range(layers)], width, norm, residual)
+
+
+class GINE(GIN):
+    """A stack of :class:`GINELayer`; needs edge features."""
+
+    layer = GINELayer
+    reads_edge_attr = True

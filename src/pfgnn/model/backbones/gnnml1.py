@@ -1,0 +1,30 @@
+"""GNNML1 (Balcilar et al., ICML 2021)."""
+
+from torch import Tensor, nn
+
+from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.segments import segment_sum
+
+
+class GNNML1Layer(nn.Module):
+    """H ← H W1 + A H W2 + (H W3) ⊙ (H W4)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.own = nn.Linear(width, width)
+        self.neighbours = nn.Linear(width, width, bias=False)
+        self.left = nn.Linear(width, width)
+        self.right = nn.Linear(width, width)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
+        """x [N, ..., D], edge_index [2, E] -> [N, ..., D]."""
+        source, target = edge_index
+        around = segment_sum(self.neighbours(x)[source], target, len(x))
+        return self.own(x) + around + self.left(x) * self.right(x)
+
+
+class GNNML1(Stack):
+    """A stack of :class:`GNNML1Layer`. Args: width; layers; norm, residual as in :class:`Stack`."""
+
+    def __init__(self, width: int, layers: int = 3, norm: str = "graph", residual: bool = True) -> None:
+        super().__init__([GNNML1Layer(width) for _ in range(layers)], width, norm, residual)

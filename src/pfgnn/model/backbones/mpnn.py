@@ -1,0 +1,43 @@
+"""MPNN: an edge network and a GRU (Gilmer et al., ICML 2017)."""
+
+from torch import Tensor, nn
+
+from pfgnn.model.backbones.stack import Stack, check_edge_attr
+from pfgnn.model.segments import segment_mean
+
+
+class MPNNLayer(nn.Module):
+    """h_i ← GRU(relu(R h_i + mean_{j ∈ N(i)} A(e_ij) h_j + b), h_i), A a network from edge to D × D matrix."""
+
+    def __init__(self, width: int, edge_hidden: int) -> None:
+        super().__init__()
+        self.width = width
+        self.edge_network = nn.Sequential(
+            nn.Linear(width, edge_hidden), nn.ReLU(), nn.Linear(edge_hidden, width * width)
+        )
+        self.root = nn.Linear(width, width)  # R and b
+        self.gru = nn.GRUCell(width, width)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
+        """x [N, ..., D], edge_index [2, E], edge_attr [E, D] -> [N, ..., D]."""
+        source, target = edge_index
+        matrix = self.edge_network(check_edge_attr("MPNN", edge_attr, self.width))
+        matrix = matrix.view(-1, self.width, self.width)  # [E, D, D]
+        h = x.view(len(x), -1, self.width)  # [N, K, D], K = 1 without a particle axis
+        message = segment_mean(h[source] @ matrix, target, len(x)).view_as(x)
+        m = (self.root(x) + message).relu()
+        return self.gru(m.reshape(-1, self.width), x.reshape(-1, self.width)).view_as(x)
+
+
+class MPNN(Stack):
+    """A stack of :class:`MPNNLayer`; needs edge features.
+
+    Args: width; layers; edge_hidden: width of the edge network; norm, residual as in :class:`Stack`.
+    """
+
+    reads_edge_attr = True
+
+    def __init__(
+        self, width: int, layers: int = 3, edge_hidden: int = 128, norm: str = "graph", residual: bool = True
+    ) -> None:
+        super().__init__([MPNNLayer(width, edge_hidden) for _ in range(layers)], width, norm, residual)

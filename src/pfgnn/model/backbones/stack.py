@@ -1,0 +1,65 @@
+"""What every shipped backbone is: a stack of message-passing layers of one width."""
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.norms import NORMS
+from pfgnn.model.numeric import check_positive, choose
+
+
+class Stack(nn.Module):
+    """h ← h + relu(norm(conv(h))), layer after layer; without the first h where ``residual`` is off.
+
+    The residual matters on regular graphs: there the norm of equal nodes is zero, and a multiplicative
+    individualisation of zero would be zero again.
+
+    A shipped backbone runs in PyG's manner on [N, D], and with a particle axis on [N, K, D], where all K
+    particles share the edges. Edge embeddings are [E, D], the same for all particles.
+
+    Args: convs: the layers.  width: D.  norm: "graph" (per graph and particle), "batch", "layer", "none".
+    """
+
+    particle_axis = True
+    reads_edge_attr = False
+
+    def __init__(self, convs: list[nn.Module], width: int, norm: str = "graph", residual: bool = True) -> None:
+        super().__init__()
+        check_positive("layers", len(convs))
+        self.width = check_positive("width", width)
+        self.residual = residual
+        self.convs = nn.ModuleList(convs)
+        self.norms = nn.ModuleList(choose("norm", norm, NORMS)(width) for _ in convs)
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        """Run the layers: x [N, D] or [N, K, D], edge_index [2, E], edge_attr [E, D], batch [N] -> like x."""
+        if batch is None:
+            batch = torch.zeros(len(x), dtype=torch.int64, device=x.device)
+        size = int(batch.max()) + 1 if batch_size is None else batch_size
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            h = norm(conv(x, edge_index, edge_attr), batch, size).relu()
+            x = x + h if self.residual else h
+        return x
+
+
+def check_edge_attr(backbone: str, edge_attr: Tensor | None, width: int) -> Tensor:
+    """The edge embeddings [E, D] that ``backbone`` needs, or a sentence that says what to do."""
+    if edge_attr is None:
+        raise ValueError(f"{backbone} reads edge features, but edge_attr is None")
+    if edge_attr.dim() != 2 or edge_attr.shape[1] != width:
+        raise ValueError(
+            f"{backbone} of width {width} needs edge_attr [E, {width}], but it is {list(edge_attr.shape)}; "
+            "give PFGNN edge_channels to have the edges encoded"
+        )
+    return edge_attr
+
+
+def particles_like(edge_values: Tensor, x: Tensor) -> Tensor:
+    """Edge values [E, ...] with a particle axis where x [N, K, D] has one: [E, 1, ...]."""
+    return edge_values[:, None] if x.dim() == 3 else edge_values

@@ -1,0 +1,85 @@
+"""The graphs of one forward pass, and the checks on what a caller hands in."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class GraphBatch(NamedTuple):
+    """Several graphs as one: N nodes, E directed edges, G graphs.
+
+    Fields: ``edge_index`` [2, E]; ``edge_attr`` [E, ...] or None; ``batch`` [N], the sorted graph number of
+    each node; ``sizes`` [G], nodes per graph; ``num_graphs`` = G.
+    """
+
+    edge_index: Tensor
+    edge_attr: Tensor | None
+    batch: Tensor
+    sizes: Tensor
+    num_graphs: int
+
+    @property
+    def first(self) -> Tensor:
+        """The first node of each graph, [G]."""
+        return self.sizes.cumsum(0) - self.sizes
+
+
+def make_batch(x: Tensor | None, edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor | None) -> GraphBatch:
+    """Check the arguments of a forward pass and bind them together; one sentence says what is wrong."""
+    num_nodes = _num_nodes(x, batch)
+    if x is not None and not torch.isfinite(x).all():
+        raise ValueError("x must be finite, but it holds NaN or infinity")
+    if edge_index.dtype != torch.int64:
+        raise TypeError(f"edge_index must have dtype int64, but it has {_name(edge_index)}")
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise ValueError(f"edge_index must have shape [2, E], but it has {list(edge_index.shape)}")
+    if edge_index.numel() and not (int(edge_index.min()) >= 0 and int(edge_index.max()) < num_nodes):
+        low, high = int(edge_index.min()), int(edge_index.max())
+        raise ValueError(f"edge_index must lie in 0..{num_nodes - 1} for {num_nodes} nodes, but it spans {low}..{high}")
+    if edge_attr is not None:
+        if edge_attr.shape[:1] != edge_index.shape[1:]:
+            raise ValueError(
+                f"edge_attr must have one row per edge, but it has {len(edge_attr)} rows "
+                f"for {edge_index.shape[1]} edges"
+            )
+        if not torch.isfinite(edge_attr).all():
+            raise ValueError("edge_attr must be finite, but it holds NaN or infinity")
+    if batch is None:
+        batch = torch.zeros(num_nodes, dtype=torch.int64, device=edge_index.device)
+    return _with_sizes(edge_index, edge_attr, batch)
+
+
+def _num_nodes(x: Tensor | None, batch: Tensor | None) -> int:
+    if x is None and batch is None:
+        raise ValueError("x is None, so batch must be given to say how many nodes there are")
+    if x is not None and x.dim() != 2:
+        raise ValueError(f"x must have shape [N, F], but it has {list(x.shape)}")
+    if batch is not None and batch.dtype != torch.int64:
+        raise TypeError(f"batch must have dtype int64, but it has {_name(batch)}")
+    if batch is not None and batch.dim() != 1:
+        raise ValueError(f"batch must have shape [N], but it has {list(batch.shape)}")
+    if x is not None and batch is not None and len(x) != len(batch):
+        raise ValueError(f"batch must have one entry per node, but it has {len(batch)} for {len(x)} rows of x")
+    num_nodes = max(0 if x is None else len(x), 0 if batch is None else len(batch))
+    if num_nodes == 0:
+        raise ValueError("the batch is empty: x must hold at least one node")
+    return num_nodes
+
+
+def _with_sizes(edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor) -> GraphBatch:
+    if (batch[1:] < batch[:-1]).any() or int(batch[0]) < 0:
+        raise ValueError("batch must be sorted, starting at 0, but it is not")
+    sizes = torch.bincount(batch)
+    if (sizes == 0).any():
+        missing = int((sizes == 0).nonzero()[0])
+        raise ValueError(f"batch must name every graph 0..{len(sizes) - 1}, but graph {missing} has no node")
+    crossing = batch[edge_index[0]] != batch[edge_index[1]]
+    if crossing.any():
+        u, v = edge_index[:, crossing][:, 0].tolist()
+        raise ValueError(f"edge_index must stay within a graph, but edge ({u}, {v}) joins two graphs of batch")
+    return GraphBatch(edge_index, edge_attr, batch, sizes, len(sizes))
+
+
+def _name(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")

@@ -1,0 +1,71 @@
+"""From raw node or edge features to embeddings of the model's width."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.numeric import bounded, check_positive
+
+
+class Continuous(nn.Module):
+    """h = W x + b for continuous features x [N, F] -> [N, D]."""
+
+    def __init__(self, name: str, channels: int, width: int) -> None:
+        super().__init__()
+        self.name = name
+        self.linear = nn.Linear(channels, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Encode; see the class."""
+        x = x[:, None] if x.dim() == 1 else x
+        if x.shape[1] != self.linear.in_features:
+            raise ValueError(f"{self.name} must have {self.linear.in_features} columns, but it has {x.shape[1]}")
+        return bounded(self.linear(bounded(x.to(self.linear.weight.dtype))))
+
+
+class Categorical(nn.Module):
+    """h = Σ_c E_c[x_c] for categorical columns x [N, C] with given numbers of categories -> [N, D]."""
+
+    def __init__(self, name: str, categories: Sequence[int], width: int) -> None:
+        super().__init__()
+        self.name = name
+        self.categories = [check_positive(f"{name} categories", size) for size in categories]
+        self.tables = nn.ModuleList(nn.Embedding(size, width) for size in self.categories)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Encode; see the class."""
+        x = x[:, None] if x.dim() == 1 else x
+        if x.is_floating_point() or x.dtype == torch.bool:
+            raise TypeError(f"{self.name} must hold category numbers (int), but it has dtype {x.dtype}")
+        if x.shape[1] != len(self.tables):
+            raise ValueError(f"{self.name} must have {len(self.tables)} columns, but it has {x.shape[1]}")
+        for c, size in enumerate(self.categories):
+            if x.numel() and not (int(x[:, c].min()) >= 0 and int(x[:, c].max()) < size):
+                raise ValueError(
+                    f"{self.name} column {c} must lie in 0..{size - 1}, "
+                    f"but it spans {int(x[:, c].min())}..{int(x[:, c].max())}"
+                )
+        return torch.stack([table(x[:, c].long()) for c, table in enumerate(self.tables)]).sum(0)
+
+
+class Constant(nn.Module):
+    """The same learned h for every node, where there are no features (the text's H0, not the listing's)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.value = nn.Parameter(torch.randn(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """One row per row of ``x``, of shape [N] or [N, 0] -> [N, D]."""
+        if x.dim() > 1 and x.shape[1]:
+            raise ValueError(f"x must have no columns for a model with in_channels=0, but it has {x.shape[1]}")
+        return self.value.expand(len(x), -1)
+
+
+def encoder(name: str, channels: int | Sequence[int], width: int) -> Continuous | Categorical | Constant:
+    """The encoder for ``channels``: a number of continuous columns, category counts per column, or 0 for none."""
+    if not isinstance(channels, int):
+        return Categorical(name, channels, width)
+    check_positive(f"{name} channels", channels, least=0)
+    return Continuous(name, channels, width) if channels else Constant(width)

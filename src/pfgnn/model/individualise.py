@@ -1,0 +1,72 @@
+"""Individualisation: give the drawn vertices a colour of their own (line 8)."""
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.numeric import bounded
+from pfgnn.model.policy import Draw
+from pfgnn.model.randomness import Noise, Purpose
+
+
+class Individualise(nn.Module):
+    """H_v ← recolour(h_v) on the first ``share`` of the dimensions, all else untouched.
+
+    Subclasses say how to recolour.
+
+    Args: width: D.  share: the part of the dimensions that changes, 0 < share ≤ 1.
+    Shapes: H [N, K, D] or [N, 1, D], vertices [G, K, m] -> [N, K, D].
+    """
+
+    stochastic = False
+
+    def __init__(self, width: int, share: float = 1.0) -> None:
+        super().__init__()
+        if not 0 < share <= 1:
+            raise ValueError(f"share must lie in (0, 1], but it is {share}")
+        self.dimensions = max(1, round(share * width))
+
+    def forward(self, H: Tensor, draw: Draw, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """Individualise the drawn vertices of every particle; see the class."""
+        K, column = len(particles), torch.arange(len(particles), device=H.device)[:, None]
+        H = H.expand(-1, K, -1)
+        h = H[draw.vertices, column]  # [G, K, m, D]
+        change = self.recolour(h, noise, step, particles) - h
+        change[..., self.dimensions :] = 0
+        # Added, not written: a draw that is not valid repeats a vertex, and must add nothing to it.
+        change = torch.where(draw.valid[..., None], change, 0.0)
+        return bounded(H.index_put((draw.vertices, column), change, accumulate=True))
+
+    def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """The new embeddings of the drawn vertices: [G, K, m, D] -> [G, K, m, D]."""
+        raise NotImplementedError
+
+
+class Multiplicative(Individualise):
+    """h_v ← h_v ⊙ MLP(h_v), the paper's mask matrix M (Equation 5)."""
+
+    def __init__(self, width: int, share: float = 1.0) -> None:
+        super().__init__(width, share)
+        self.mlp = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+
+    def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """h ⊙ MLP(h)."""
+        return h * self.mlp(h)
+
+
+class Additive(Multiplicative):
+    """h_v ← h_v + MLP(h_v); moves a zero embedding too."""
+
+    def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """h + MLP(h)."""
+        return h + self.mlp(h)
+
+
+class RandomNormal(Individualise):
+    """h_v ← h_v ⊙ ε, ε ~ N(0, 1): the paper's ablation, its MLP replaced by noise."""
+
+    stochastic = True
+
+    def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """h ⊙ ε."""
+        shape = (h.shape[2], h.shape[3])
+        return h * noise.normal_per_particle(step, Purpose.INDIVIDUALISE, particles, shape).to(h.dtype)

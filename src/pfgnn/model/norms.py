@@ -1,0 +1,84 @@
+"""Normalisation of node embeddings between layers: per graph and particle, batch, layer, none.
+
+All take embeddings [N, ..., D] with the nodes first, and the graph number of each node.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.numeric import bounded
+from pfgnn.model.segments import segment_mean
+
+
+class GraphNorm(nn.Module):
+    """y = γ (h - α μ) / √(mean (h - α μ)² + ε) + β, μ and mean over the nodes of each graph and particle.
+
+    Cai et al., ICML 2021. It keeps no running statistics, so training and evaluation agree, on regular graphs
+    too, where all nodes are equal and the variance is exactly zero; ε is large for that case: with a tiny one
+    rounding errors would be blown up to the size of colours.
+
+    Args: width: D.  eps: ε.
+    Shapes: h [N, ..., D], batch [N] -> [N, ..., D].
+    """
+
+    def __init__(self, width: int, eps: float = 1e-2) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(width))
+        self.shift = nn.Parameter(torch.zeros(width))
+        self.mean_scale = nn.Parameter(torch.ones(width))
+
+    def reset_parameters(self) -> None:
+        """Back to γ = α = 1, β = 0."""
+        nn.init.ones_(self.scale)
+        nn.init.zeros_(self.shift)
+        nn.init.ones_(self.mean_scale)
+
+    def forward(self, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+        """Normalise; see the class."""
+        h = bounded(h)
+        centred = h - self.mean_scale * segment_mean(h, batch, num_graphs)[batch]
+        variance = segment_mean(centred.square(), batch, num_graphs)
+        return self.scale * centred * torch.rsqrt(variance + self.eps)[batch] + self.shift
+
+
+class BatchNorm(nn.Module):
+    """Batch normalisation over all nodes, graphs and particles, with running statistics.
+
+    On regular graphs these statistics are worthless (all nodes are equal before the first individualisation):
+    training and evaluation then disagree. Here for comparison; see ``pfgnn.testing.assert_train_eval_agree``.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(width)
+
+    def forward(self, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+        """Normalise; see the class."""
+        return self.norm(bounded(h).reshape(-1, h.shape[-1])).view_as(h)
+
+
+class LayerNorm(nn.Module):
+    """Layer normalisation of each node's embedding by itself."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+        """Normalise; see the class."""
+        return self.norm(bounded(h))
+
+
+class NoNorm(nn.Module):
+    """The identity, kept finite."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+
+    def forward(self, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+        """Return h; see the class."""
+        return bounded(h)
+
+
+NORMS = {"graph": GraphNorm, "batch": BatchNorm, "layer": LayerNorm, "none": NoNorm}

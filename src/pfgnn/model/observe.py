@@ -1,0 +1,37 @@
+"""The observation function: how good is a refined colouring? A positive set function, in log space (line 11)."""
+
+from torch import Tensor, nn
+
+from pfgnn.model.batch import GraphBatch
+from pfgnn.model.segments import segment_mean
+
+
+class SetObservation(nn.Module):
+    """log f_obs(H) = c tanh(ρ(mean_v φ(h_v)) / c).
+
+    Scores left free grow until one particle has all the weight; the bound c keeps f_obs in [e^-c, e^c].
+
+    Args: width: D.  bound: c.
+    Shapes: H [N, K, D] -> [G, K].
+    """
+
+    def __init__(self, width: int, bound: float = 5.0) -> None:
+        super().__init__()
+        if not bound > 0:
+            raise ValueError(f"bound must be positive, but it is {bound}")
+        self.bound = bound
+        self.phi = nn.Sequential(nn.Linear(width, width), nn.ReLU())
+        self.rho = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
+        """The particles' log scores; see the class."""
+        pooled = segment_mean(self.phi(H), graph.batch, graph.num_graphs)  # [G, K, D]
+        return self.bound * (self.rho(pooled).squeeze(-1) / self.bound).tanh()
+
+
+class NoObservation(nn.Module):
+    """log f_obs = 0: every colouring is as good as any other."""
+
+    def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
+        """Zeros [G, K]."""
+        return H.new_zeros(graph.num_graphs, H.shape[1])

@@ -1,0 +1,212 @@
+"""PF-GNN (Dupty, Dong, Lee, ICLR 2022): Algorithm 1. Line numbers are those of the paper's listing."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.batch import GraphBatch, make_batch
+from pfgnn.model.belief import Belief, effective_sample_size, initial_belief, normalise
+from pfgnn.model.features import encoder
+from pfgnn.model.individualise import Individualise, Multiplicative
+from pfgnn.model.numeric import check_positive
+from pfgnn.model.observe import SetObservation
+from pfgnn.model.policy import Draw, MLPPolicy, allowed_vertices, draw_vertices, mark_used
+from pfgnn.model.randomness import Noise, check_key, default_graph_key, default_node_key, make_noise
+from pfgnn.model.readout import Readout
+from pfgnn.model.refine import Refine, fresh_copy
+from pfgnn.model.resample import SoftResampling
+
+
+class StepTrace(NamedTuple):
+    """What one step did: ``vertices`` [G, K, m] drawn, ``log_prob`` [G, K] of that, ``log_weights`` [G, K] after
+    the observation, ``ess`` [G] their effective sample size, ``ancestors`` [G, K] of the resampling.
+
+    All K draws are here, also those of particles that the resampling then dropped.
+    """
+
+    vertices: Tensor
+    log_prob: Tensor
+    log_weights: Tensor
+    ess: Tensor
+    ancestors: Tensor
+
+
+class Output(NamedTuple):
+    """``prediction`` [G, C] or [N, C], the final ``belief``, and the ``trace``, a :class:`StepTrace` per step."""
+
+    prediction: Tensor
+    belief: Belief
+    trace: list[StepTrace]
+
+
+class PFGNN(nn.Module):
+    r"""Any GNN plus a particle filter over the individualise-and-refine search tree.
+
+    K particles, each a colouring (node embeddings) of the same graph, take T steps down the tree: draw a vertex
+    from a learned policy, individualise it, refine with the GNN, weigh the particle, resample. The belief's mean
+    particles of all steps are read out.
+
+    Args:
+        backbone: the GNN, from width D to width D: a shipped one, or any module with
+            ``forward(x, edge_index[, edge_attr])``. It refines the features; each step gets a fresh copy.
+        out_channels: number of outputs C.
+        in_channels: number of continuous node features, or category counts per column, or 0 for none.
+        edge_channels: the same for edges; None hands ``edge_attr`` to the backbone as it is.
+        steps: T, the individualisations of a particle. With T = 0 the model is its backbone.
+        particles: K; may be changed at each call.
+        step_backbone: another GNN for the steps, e.g. one with fewer layers.
+        share_steps: one set of parameters for the GNN of all steps (the paper has one each).
+        vertices_per_step: m, vertices individualised at once.
+        mask_used: never individualise a vertex twice, while there are others.
+        width: D, where the backbone does not say its ``width``.
+        policy, individualise, observe, resample: the steps' parts; the paper's by default.
+        level, pool, second_moment: see :class:`Readout`.
+    """
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        out_channels: int,
+        *,
+        in_channels: int | Sequence[int] = 0,
+        edge_channels: int | Sequence[int] | None = None,
+        steps: int = 3,
+        particles: int = 8,
+        step_backbone: nn.Module | None = None,
+        share_steps: bool = False,
+        vertices_per_step: int = 1,
+        mask_used: bool = False,
+        width: int | None = None,
+        policy: nn.Module | None = None,
+        individualise: Individualise | None = None,
+        observe: nn.Module | None = None,
+        resample: nn.Module | None = None,
+        level: str = "graph",
+        pool: str = "mean",
+        second_moment: bool = False,
+    ) -> None:
+        super().__init__()
+        D = self.width = _width(backbone, width)
+        self.steps = check_positive("steps", steps, least=0)
+        self.particles = check_positive("particles", particles)
+        self.vertices_per_step = check_positive("vertices_per_step", vertices_per_step)
+        self.mask_used = mask_used
+        self.encode_nodes = encoder("x", in_channels, D)
+        self.encode_edges = None if edge_channels is None else encoder("edge_attr", edge_channels, D)
+        self.refine = nn.ModuleList([Refine(backbone)])  # [0] before the first step, [t] in step t
+        for t in range(steps):
+            shared = share_steps and t > 0
+            self.refine.append(self.refine[1] if shared else Refine(fresh_copy(step_backbone or backbone)))
+        self.policy = policy or MLPPolicy(D)
+        self.individualise = individualise or Multiplicative(D)
+        self.observe = observe or SetObservation(D)
+        self.resample = resample or SoftResampling()
+        self.readout = Readout(D, steps, check_positive("out_channels", out_channels), level, pool, second_moment)
+        # The seed of the next training pass. Saved with the parameters, so that a resumed run draws as if unbroken.
+        self.register_buffer("passes", torch.zeros((), dtype=torch.int64))
+        self.passes: Tensor
+
+    def forward(
+        self,
+        x: Tensor | None,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        *,
+        particles: int | None = None,
+        seed: int | Tensor | None = None,
+        graph_key: Tensor | None = None,
+        node_key: Tensor | None = None,
+        chunk: int | None = None,
+    ) -> Output:
+        """Run Algorithm 1 on a batch of graphs.
+
+        Args:
+            x: node features [N, F]; None where there are none and ``batch`` tells the number of nodes.
+            edge_index: directed edges [2, E], source and target; an undirected edge stands in both directions.
+            edge_attr: edge features [E, Fe].
+            batch: graph number of each node [N], sorted; None for one graph.
+            particles: K for this call.
+            seed: of all draws. By default 0 in evaluation, and a new one each pass in training.
+            graph_key: a number per graph [G] that its draws depend on; by default made from its edges.
+            node_key: a number per node [N], likewise; by default the node's position in its graph.
+            chunk: particles computed at a time, to bound memory; the numbers stay the same.
+        """
+        K = self.particles if particles is None else check_positive("particles", particles)
+        chunks = torch.split(torch.arange(K, device=edge_index.device), self._chunk(chunk, K))
+        H, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key)  # 3
+
+        belief = initial_belief(self.refine[0](H[:, None], graph)[:, 0], K, graph.num_graphs, self.mask_used)  # 4
+        moments, trace = [self.readout.moments(belief, graph)], []
+        for t in range(1, self.steps + 1):  # 5
+            H, draw = _join([self.transition(t, belief, graph, noise, k) for k in chunks])  # 6-10
+            log_w = normalise(belief.log_weights + self.observe(H, graph))  # 11
+            belief = Belief(H, log_w, mark_used(belief.used, draw))
+            moments.append(self.readout.moments(belief, graph))  # before resampling, which only adds variance
+            belief, ancestors = self.resample(belief, noise, t)  # 12
+            trace.append(StepTrace(draw.vertices, draw.log_prob, log_w, effective_sample_size(log_w), ancestors))
+        return Output(self.readout(moments, graph), belief, trace)  # 14-17
+
+    def transition(self, t: int, belief: Belief, graph: GraphBatch, noise: Noise, k: Tensor) -> tuple[Tensor, Draw]:
+        """Lines 6 to 10 for the particles k: draw a vertex, individualise it, refine: H [N, len(k), D], draw."""
+        own = belief.take(slice(int(k[0]), int(k[-1]) + 1))
+        scores = self.policy(own.embeddings, graph)
+        free = allowed_vertices(own.used, graph)
+        draw = draw_vertices(scores, free, graph, noise, t, k, self.vertices_per_step)  # 7
+        H = self.individualise(own.embeddings, draw, noise, t, k)  # 8
+        return self.refine[t](H, graph), draw  # 9
+
+    def prepare(
+        self,
+        x: Tensor | None,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        seed: int | Tensor | None = None,
+        graph_key: Tensor | None = None,
+        node_key: Tensor | None = None,
+    ) -> tuple[Tensor, GraphBatch, Noise]:
+        """Check the input, encode its features: H0 [N, D] (line 3), the graphs, and the noise of this pass."""
+        graph = make_batch(x, edge_index, edge_attr, batch)
+        H = self.encode_nodes(graph.batch if x is None else x)
+        if self.encode_edges is not None:
+            if edge_attr is None:
+                raise ValueError("edge_attr is None, but the model was built with edge_channels")
+            graph = graph._replace(edge_attr=self.encode_edges(edge_attr))
+        graph_key = default_graph_key(graph) if graph_key is None else check_key("graph_key", graph_key, graph.sizes)
+        node_key = default_node_key(graph) if node_key is None else check_key("node_key", node_key, graph.batch)
+        return H, graph, make_noise(self._seed(seed), graph_key, node_key, graph.batch)
+
+    def _chunk(self, chunk: int | None, K: int) -> int:
+        if chunk is None:
+            return K
+        if self.training and any(isinstance(part, nn.BatchNorm1d) for part in self.modules()):
+            raise ValueError("chunk must be None in training with batch normalisation, which mixes the particles")
+        return check_positive("chunk", chunk)
+
+    def _seed(self, seed: int | Tensor | None) -> int | Tensor:
+        if seed is not None:
+            return seed
+        if not self.training:
+            return 0
+        self.passes += 1
+        return self.passes.clone()
+
+
+def _width(backbone: nn.Module, width: int | None) -> int:
+    own: int | None = getattr(backbone, "width", None)
+    if width is None and own is None:
+        raise ValueError(f"width must be given, for the backbone {type(backbone).__name__} does not say its own")
+    if width is not None and own is not None and width != own:
+        raise ValueError(f"width must be {own}, the backbone's, but it is {width}")
+    return check_positive("width", width or own or 0)
+
+
+def _join(parts: list[tuple[Tensor, Draw]]) -> tuple[Tensor, Draw]:
+    """The transitions of several chunks of particles as one."""
+    if len(parts) == 1:
+        return parts[0]
+    H, draws = zip(*parts, strict=True)
+    return torch.cat(H, 1), Draw(*(torch.cat(field, 1) for field in zip(*draws, strict=True)))

@@ -1,0 +1,108 @@
+"""The policy: a distribution over the vertices, given a particle's colouring, and draws from it."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.batch import GraphBatch
+from pfgnn.model.randomness import Noise, Purpose, gumbel
+from pfgnn.model.refine import Refine
+from pfgnn.model.segments import segment_argmax, segment_log_softmax, segment_sum
+
+# The score of a vertex that may not be drawn: its probability underflows to 0, and nothing turns into NaN.
+FORBIDDEN = -1e30
+
+
+class Draw(NamedTuple):
+    """The vertices a step individualises.
+
+    Fields: ``vertices`` [G, K, m], node numbers in the batch; ``valid`` [G, K, m], False where a graph of fewer
+    than m vertices had none left; ``log_prob`` [G, K], log P of the m draws in their order.
+    """
+
+    vertices: Tensor
+    valid: Tensor
+    log_prob: Tensor
+
+
+class MLPPolicy(nn.Module):
+    """Scores by an MLP on each node embedding: H [N, K, D] -> [N, K]."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.mlp = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
+        """The vertices' scores; see the class."""
+        return self.mlp(H).squeeze(-1)
+
+
+class GNNPolicy(nn.Module):
+    """Scores by a GNN of its own, then a linear map: H [N, K, D] -> [N, K]. Args: backbone: D to D; width: D."""
+
+    def __init__(self, backbone: nn.Module, width: int) -> None:
+        super().__init__()
+        self.refine = Refine(backbone)
+        self.linear = nn.Linear(width, 1)
+
+    def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
+        """The vertices' scores; see the class."""
+        return self.linear(self.refine(H, graph)).squeeze(-1)
+
+
+class UniformPolicy(nn.Module):
+    """The same score for every vertex: nothing is learned, as in the search tree of the exact solvers."""
+
+    def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
+        """The vertices' scores; see the class."""
+        return H.new_zeros(H.shape[:2])
+
+
+def allowed_vertices(used: Tensor | None, graph: GraphBatch) -> Tensor | None:
+    """The vertices a particle may draw: the unused ones, or all once every vertex is used: [N, K] or None."""
+    if used is None:
+        return None
+    left = segment_sum((~used).long(), graph.batch, graph.num_graphs)  # [G, K]
+    return ~used | (left == 0)[graph.batch]
+
+
+def mark_used(used: Tensor | None, draw: Draw) -> Tensor | None:
+    """The used vertices [N, K] after a draw, or None where nobody asks."""
+    if used is None:
+        return None
+    column = torch.arange(used.shape[1], device=used.device)[:, None]
+    return used.index_put((draw.vertices, column), draw.valid | used[draw.vertices, column])
+
+
+def log_probabilities(scores: Tensor, free: Tensor | None, graph: GraphBatch) -> Tensor:
+    """log P(v | H) = log softmax of the scores over the free vertices of each graph: [N, K] -> [N, K]."""
+    if free is not None:
+        scores = torch.where(free, scores, FORBIDDEN)
+    return segment_log_softmax(scores, graph.batch, graph.num_graphs)
+
+
+def draw_vertices(
+    scores: Tensor, free: Tensor | None, graph: GraphBatch, noise: Noise, step: int, particles: Tensor, m: int
+) -> Draw:
+    """m distinct vertices a particle, one after the other, each v ~ P(V | H) over those left (line 7).
+
+    Gumbel's trick: argmax_v log P(v) + g_v is a draw from P. Its noise sits on the nodes, so it can be carried
+    along with a relabelling. Scores [N, K], or [N, 1] while all particles are equal; free [N, K] or None.
+    """
+    vertices, valid, log_prob = [], [], []
+    for j in range(m):
+        log_p = log_probabilities(scores, free, graph)  # [N, K] or [N, 1]
+        g = gumbel(noise.per_node(step, Purpose.VERTEX, particles, draw=j))  # [N, K], float64: no ties
+        v = segment_argmax(log_p.detach() + g, graph.batch, graph.num_graphs)  # [G, K]
+        column = torch.arange(v.shape[1], device=v.device)
+        log_p_v = log_p.expand(-1, v.shape[1])[v, column]
+        ok = torch.ones_like(v, dtype=torch.bool) if free is None else free[v, column]
+        vertices.append(v)
+        valid.append(ok)
+        log_prob.append(torch.where(ok, log_p_v, 0.0))
+        if j + 1 < m:  # the next draw is over the others
+            taken = torch.zeros(len(scores), v.shape[1], dtype=torch.bool, device=v.device)
+            taken[v, column] = True
+            free = ~taken if free is None else free & ~taken
+    return Draw(torch.stack(vertices, -1), torch.stack(valid, -1), torch.stack(log_prob).sum(0))

@@ -1,0 +1,119 @@
+"""Counter-based random numbers: every draw is a pure function of its key, and no generator has a state.
+
+A key is (seed, graph key, step, purpose, particle, node, feature). So a graph's draws depend neither on its
+neighbours in the batch, nor on how many particles are computed at a time, nor on the device.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pfgnn.model.batch import GraphBatch
+from pfgnn.model.segments import segment_sum
+
+# SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), its constants as signed 64-bit integers: torch wraps on overflow.
+GOLDEN = 0x9E3779B97F4A7C15 - 2**64
+MULTIPLIERS = ((30, 0xBF58476D1CE4E5B9 - 2**64), (27, 0x94D049BB133111EB - 2**64))
+
+
+class Purpose(IntEnum):
+    """What a draw is for; distinct purposes never share a draw."""
+
+    VERTEX = 0
+    INDIVIDUALISE = 1
+    RESAMPLE = 2
+
+
+class Noise(NamedTuple):
+    """The random numbers of one forward pass, before step, purpose and particle are known.
+
+    Fields: ``graph`` [G], seed and graph key hashed together; ``node`` [N], a key per node, its position in
+    its graph unless the caller carried the keys along with a relabelling; ``batch`` [N], the graph of a node.
+    """
+
+    graph: Tensor
+    node: Tensor
+    batch: Tensor
+
+    def per_graph(self, step: int, purpose: Purpose) -> Tensor:
+        """Uniform numbers in (0, 1), float64 [G, 1]."""
+        return uniform(self._keys(step, purpose))[:, None]
+
+    def per_particle(self, step: int, purpose: Purpose, particles: Tensor) -> Tensor:
+        """Uniform numbers in (0, 1) for particle numbers [K], float64 [G, K]."""
+        return uniform(fold(self._keys(step, purpose)[:, None], particles))
+
+    def per_node(self, step: int, purpose: Purpose, particles: Tensor, draw: int = 0) -> Tensor:
+        """Uniform numbers in (0, 1) for particle numbers [K], float64 [N, K]; ``draw`` numbers repeats."""
+        keys = fold(fold(self._keys(step, purpose)[:, None], particles), draw)  # [G, K]
+        return uniform(fold(keys[self.batch], self.node[:, None]))
+
+    def normal_per_particle(self, step: int, purpose: Purpose, particles: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Standard normal numbers for particle numbers [K], float64 [G, K, *shape]."""
+        keys = fold(self._keys(step, purpose)[:, None], particles)[(..., *(None,) * len(shape))]
+        cells = torch.arange(torch.Size(shape).numel(), device=keys.device).view(shape)
+        return torch.special.ndtri(uniform(fold(keys, cells)))
+
+    def _keys(self, step: int, purpose: Purpose) -> Tensor:
+        return fold(fold(self.graph, step), int(purpose))
+
+
+def make_noise(seed: int | Tensor, graph_key: Tensor, node_key: Tensor, batch: Tensor) -> Noise:
+    """Bind a seed (an int or an int64 scalar), graph keys [G] and node keys [N] into the noise of one pass."""
+    start = torch.as_tensor(seed, dtype=torch.int64, device=graph_key.device)
+    return Noise(fold(mix(start), graph_key), node_key, batch)
+
+
+def default_graph_key(graph: GraphBatch) -> Tensor:
+    """A key per graph from its node count and its edges, whatever their order: [G].
+
+    It makes a graph's draws the same wherever the graph stands in whichever batch.
+    """
+    owner = graph.batch[graph.edge_index[0]]  # [E]
+    source, target = graph.edge_index - graph.first[owner]
+    return fold(segment_sum(fold(mix(source), target), owner, graph.num_graphs), graph.sizes)
+
+
+def default_node_key(graph: GraphBatch) -> Tensor:
+    """Each node's position in its graph: [N]."""
+    return torch.arange(len(graph.batch), device=graph.batch.device) - graph.first[graph.batch]
+
+
+def check_key(argument: str, key: Tensor, like: Tensor) -> Tensor:
+    """The key, or a sentence where it is not int64 of the right length."""
+    if key.dtype != torch.int64:
+        raise TypeError(f"{argument} must have dtype int64, but it has {key.dtype}")
+    if key.shape != like.shape:
+        raise ValueError(f"{argument} must have shape {list(like.shape)}, but it has {list(key.shape)}")
+    return key
+
+
+def fold(key: Tensor, word: int | Tensor) -> Tensor:
+    """Hash one more integer into a key (broadcasting)."""
+    step = GOLDEN * (word + 1)
+    if isinstance(step, int):  # Python's integers do not wrap, torch's do
+        step = (step + 2**63) % 2**64 - 2**63
+    return mix(key + step)
+
+
+def mix(z: Tensor) -> Tensor:
+    """SplitMix64's output function, a bijection of the 64-bit integers."""
+    for shift, multiplier in MULTIPLIERS:
+        z = (z ^ _shift_right(z, shift)) * multiplier
+    return z ^ _shift_right(z, 31)
+
+
+def uniform(key: Tensor) -> Tensor:
+    """The key's upper 52 bits as a float64 strictly inside (0, 1), exact and free of ties in practice."""
+    return (_shift_right(key, 12).double() + 0.5) * 2.0**-52
+
+
+def gumbel(u: Tensor) -> Tensor:
+    """Standard Gumbel numbers from uniform ones."""
+    return -torch.log(-torch.log(u))
+
+
+def _shift_right(z: Tensor, bits: int) -> Tensor:
+    return (z >> bits) & ((1 << (64 - bits)) - 1)  # torch shifts the sign in; the mask takes it out

@@ -1,0 +1,93 @@
+"""Resampling: drop colourings of little weight, copy those of much (line 12)."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.belief import Belief, effective_sample_size, normalise
+from pfgnn.model.randomness import Noise, Purpose
+
+
+class SoftResampling(nn.Module):
+    """Ancestors a_k ~ q = α w + (1 - α)/K, new weights w_a / q_a, normalised (Karkus et al., CoRL 2018).
+
+    The weights carry the gradient; with α = 1 they are uniform and carry none.
+
+    Args: alpha: α in [0, 1].
+    Shapes: belief of K particles -> belief of K particles, ancestors [G, K].
+    """
+
+    def __init__(self, alpha: float = 0.5) -> None:
+        super().__init__()
+        if not 0 <= alpha <= 1:
+            raise ValueError(f"alpha must lie in [0, 1], but it is {alpha}")
+        self.alpha = alpha
+
+    def forward(self, belief: Belief, noise: Noise, step: int) -> tuple[Belief, Tensor]:
+        """Resample every graph's particles; see the class."""
+        ancestors, log_weights = self.draw(belief.log_weights, noise, step)
+        return belief.select(ancestors, normalise(log_weights), noise.batch), ancestors
+
+    def draw(self, log_weights: Tensor, noise: Noise, step: int) -> tuple[Tensor, Tensor]:
+        """Ancestors and unnormalised new log-weights, E[Σ_{k: a_k = j} w'_k] = w_j exactly: both [G, K]."""
+        log_q = self.proposal(log_weights)
+        cumulative = log_q.detach().double().exp().cumsum(1)
+        positions = self.positions(log_weights.shape[1], noise, step) * cumulative[:, -1:]
+        ancestors = torch.searchsorted(cumulative, positions.contiguous(), right=True)
+        ancestors = ancestors.clamp(max=log_weights.shape[1] - 1)  # rounding may end a hair past the last
+        kept = (log_weights - log_q).gather(1, ancestors)
+        return ancestors, kept - math.log(log_weights.shape[1])
+
+    def proposal(self, log_weights: Tensor) -> Tensor:
+        """log q = log(α w + (1 - α)/K): [G, K] -> [G, K]."""
+        if self.alpha == 1:  # exactly w, so that w / q is exactly 1 and its gradient exactly 0
+            return log_weights
+        if self.alpha == 0:
+            return torch.full_like(log_weights, -math.log(log_weights.shape[1]))
+        uniform = math.log((1 - self.alpha) / log_weights.shape[1])
+        return torch.logaddexp(math.log(self.alpha) + log_weights, torch.full_like(log_weights, uniform))
+
+    def positions(self, K: int, noise: Noise, step: int) -> Tensor:
+        """Where on [0, 1) the cumulative weights are read: multinomial draws, [G, K]."""
+        return noise.per_particle(step, Purpose.RESAMPLE, torch.arange(K, device=noise.graph.device))
+
+
+class SystematicResampling(SoftResampling):
+    """The same with evenly spaced positions (k + u)/K, one u a graph: less variance."""
+
+    def positions(self, K: int, noise: Noise, step: int) -> Tensor:
+        """(k + u)/K, [G, K]."""
+        return (torch.arange(K, device=noise.graph.device) + noise.per_graph(step, Purpose.RESAMPLE)) / K
+
+
+class ESSResampling(nn.Module):
+    """Resample only the graphs whose effective sample size is below threshold · K.
+
+    Args: inner: how to resample then.  threshold: in [0, 1].
+    """
+
+    def __init__(self, inner: SoftResampling, threshold: float = 0.5) -> None:
+        super().__init__()
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must lie in [0, 1], but it is {threshold}")
+        self.inner = inner
+        self.threshold = threshold
+
+    def forward(self, belief: Belief, noise: Noise, step: int) -> tuple[Belief, Tensor]:
+        """Resample where it is needed; see the class."""
+        K = belief.log_weights.shape[1]
+        ancestors, log_weights = self.inner.draw(belief.log_weights, noise, step)
+        low = (effective_sample_size(belief.log_weights) < self.threshold * K)[:, None]  # [G, 1]
+        ancestors = torch.where(low, ancestors, torch.arange(K, device=low.device))
+        log_weights = torch.where(low, normalise(log_weights), belief.log_weights)
+        return belief.select(ancestors, log_weights, noise.batch), ancestors
+
+
+class NoResampling(nn.Module):
+    """Every particle goes on with its weight."""
+
+    def forward(self, belief: Belief, noise: Noise, step: int) -> tuple[Belief, Tensor]:
+        """The belief as it is, each particle its own ancestor."""
+        G, K = belief.log_weights.shape
+        return belief, torch.arange(K, device=noise.graph.device).expand(G, K)

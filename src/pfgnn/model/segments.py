@@ -1,0 +1,47 @@
+"""Reductions over the nodes of each graph (or the edges of each node): first axis in, segments out."""
+
+import torch
+from torch import Tensor
+
+
+def segment_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
+    """Sum of the rows of each segment: values [N, ...], index [N] -> [size, ...]."""
+    flat = values.flatten(1) if values.dim() > 1 else values[:, None]  # one column axis: torch's fast path
+    out = flat.new_zeros(size, flat.shape[1]).scatter_add(0, index[:, None].expand_as(flat), flat)
+    return out.view(size, *values.shape[1:])
+
+
+def segment_mean(values: Tensor, index: Tensor, size: int) -> Tensor:
+    """Mean of the rows of each segment, 0 for an empty one: values [N, ...], index [N] -> [size, ...]."""
+    count = torch.bincount(index, minlength=size).clamp(min=1).to(values.dtype)
+    return segment_sum(values, index, size) / count.view(-1, *(1,) * (values.dim() - 1))
+
+
+def segment_max(values: Tensor, index: Tensor, size: int) -> Tensor:
+    """Largest value of each segment, 0 for an empty one: values [N, ...], index [N] -> [size, ...]."""
+    return _extreme(values, index, size, "amax")
+
+
+def segment_min(values: Tensor, index: Tensor, size: int) -> Tensor:
+    """Smallest value of each segment, 0 for an empty one: values [N, ...], index [N] -> [size, ...]."""
+    return _extreme(values, index, size, "amin")
+
+
+def segment_argmax(values: Tensor, index: Tensor, size: int) -> Tensor:
+    """Row of the largest value of each (never empty) segment: values [N, K], index [N] -> [size, K]."""
+    largest = segment_max(values, index, size)[index]  # [N, K]
+    row = torch.arange(values.shape[0], device=values.device)[:, None]
+    return segment_min(torch.where(values == largest, row, values.shape[0]), index, size)
+
+
+def segment_log_softmax(scores: Tensor, index: Tensor, size: int) -> Tensor:
+    """log(exp s_i / Σ exp s_j) over the rows j of i's segment: scores [N, ...], index [N] -> [N, ...]."""
+    shifted = scores - segment_max(scores.detach(), index, size)[index]
+    return shifted - segment_sum(shifted.exp(), index, size).log()[index]
+
+
+def _extreme(values: Tensor, index: Tensor, size: int, reduce: str) -> Tensor:
+    flat = values.flatten(1) if values.dim() > 1 else values[:, None]
+    out = flat.new_zeros(size, flat.shape[1])
+    out = out.scatter_reduce(0, index[:, None].expand_as(flat), flat, reduce, include_self=False)
+    return out.view(size, *values.shape[1:])

@@ -1,0 +1,98 @@
+"""Asserts that hold for PF-GNN and must hold for your own backbone too.
+
+Outputs are random, so symmetry is tested with the noise carried along: the same draws, on relabelled nodes.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.batch import make_batch
+from pfgnn.model.pfgnn import PFGNN
+from pfgnn.model.refine import Refine
+
+TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
+
+# x [n, F], with F = 0 where there are no features; edge_index [2, e]; edge_attr [e, Fe] or None
+Graph = tuple[Tensor, Tensor, Tensor | None]
+
+
+def assert_relabelling_invariant(
+    model: PFGNN, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None, permutations: int = 3
+) -> None:
+    """A relabelled graph, its noise carried along, has the same output (node level: the relabelled output)."""
+    n, key = len(x), torch.tensor([17], device=x.device)
+    want = model(x, edge_index, edge_attr, seed=1, graph_key=key).prediction
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(permutations):
+        new = torch.randperm(n, generator=generator).to(x.device)  # node v becomes new[v]
+        old = new.argsort()
+        got = model(x[old], new[edge_index], edge_attr, seed=1, graph_key=key, node_key=old).prediction
+        _assert_equal(got, want[old] if len(want) == n > 1 else want, "a relabelled graph has another output")
+
+
+def assert_batch_independent(model: PFGNN, graphs: Sequence[Graph]) -> None:
+    """Each graph has the same output alone, in a batch, and in the batch turned round."""
+    alone = [model(*graph, seed=1).prediction for graph in graphs]
+    for order in (list(range(len(graphs))), list(range(len(graphs)))[::-1]):
+        got = model(*collate([graphs[i] for i in order]), seed=1).prediction
+        _assert_equal(got, torch.cat([alone[i] for i in order]), "a graph's output depends on its batch")
+
+
+def assert_chunk_independent(
+    model: PFGNN,
+    x: Tensor,
+    edge_index: Tensor,
+    edge_attr: Tensor | None = None,
+    batch: Tensor | None = None,
+    chunks: Iterable[int] = (1, 3),
+) -> None:
+    """The output does not depend on how many particles are computed at a time."""
+    want = model(x, edge_index, edge_attr, batch, seed=1).prediction
+    for chunk in chunks:
+        got = model(x, edge_index, edge_attr, batch, seed=1, chunk=chunk).prediction
+        _assert_equal(got, want, f"the output depends on chunk={chunk}")
+
+
+def assert_particle_axis_agrees(
+    backbone: nn.Module, H: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None, batch: Tensor | None = None
+) -> None:
+    """A backbone with ``particle_axis`` gives the same on H [N, K, D] as on K copies of the graph."""
+    graph = make_batch(H.flatten(1), edge_index, edge_attr, batch)
+    refine = Refine(backbone)
+    refine.particle_axis = True
+    shared = refine(H, graph)
+    refine.particle_axis = False
+    _assert_equal(shared, refine(H, graph), "particles on one edge list and K copies of the graph disagree")
+
+
+def assert_train_eval_agree(
+    model: PFGNN, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None, batch: Tensor | None = None
+) -> None:
+    """Training and evaluation mode give the same output; running statistics on regular graphs do not."""
+    was_training = model.training
+    training = model.train()(x, edge_index, edge_attr, batch, seed=1).prediction
+    evaluation = model.eval()(x, edge_index, edge_attr, batch, seed=1).prediction
+    model.train(was_training)
+    _assert_equal(evaluation, training, "training and evaluation mode disagree")
+
+
+def collate(graphs: Sequence[Graph]) -> tuple[Tensor, Tensor, Tensor | None, Tensor]:
+    """Several graphs as one batch: x, edge_index, edge_attr and batch, as the model's forward takes them."""
+    sizes = torch.tensor([len(x) for x, _, _ in graphs])
+    first = (sizes.cumsum(0) - sizes).tolist()
+    attrs = [edge_attr for _, _, edge_attr in graphs if edge_attr is not None]
+    return (
+        torch.cat([x for x, _, _ in graphs]),
+        torch.cat([edge_index + shift for (_, edge_index, _), shift in zip(graphs, first, strict=True)], 1),
+        torch.cat(attrs) if attrs else None,
+        torch.arange(len(sizes)).repeat_interleave(sizes).to(graphs[0][0].device),
+    )
+
+
+def _assert_equal(got: Tensor, want: Tensor, complaint: str) -> None:
+    """Equal to the dtype's tolerance, relative to the largest value where that exceeds 1."""
+    error = float(((got - want).abs().max() / want.abs().max().clamp(min=1)).detach())
+    if not error <= TOLERANCE[want.dtype]:
+        raise AssertionError(f"{complaint}: off by {error:.1e}, allowed is {TOLERANCE[want.dtype]:.0e}")

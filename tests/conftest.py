@@ -1,0 +1,27 @@
+"""Shared fixtures: dtypes and devices."""
+
+import pytest
+import torch
+
+torch.set_num_threads(1)  # the graphs are tiny, and the workers share the cores
+
+DEVICES = [
+    "cpu",
+    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")),
+]
+
+
+@pytest.fixture(params=[torch.float32, torch.float64], ids=["float32", "float64"])
+def dtype(request: pytest.FixtureRequest) -> torch.dtype:
+    chosen: torch.dtype = request.param
+    return chosen
+
+
+@pytest.fixture(params=DEVICES)
+def device(request: pytest.FixtureRequest) -> torch.device:
+    return torch.device(request.param)
+
+
+@pytest.fixture(autouse=True)
+def _fixed_parameters() -> None:
+    torch.manual_seed(0)  # parameters only; the model's own draws never touch the global generator

@@ -1,0 +1,341 @@
+"""Algorithm 1 as a whole: its symmetries, its limits, and that nothing breaks it."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch_geometric.nn as pyg
+from tests.graph_samples import Graph, circulant_edges, featureless, random_graph
+from torch import Tensor, nn
+
+from pfgnn import testing
+from pfgnn.model import (
+    GAT,
+    GCN,
+    GIN,
+    GINE,
+    GNNML1,
+    MPNN,
+    PFGNN,
+    PNA,
+    Additive,
+    ESSResampling,
+    GNNPolicy,
+    Multiplicative,
+    NoObservation,
+    NoResampling,
+    RandomNormal,
+    SoftResampling,
+    SystematicResampling,
+)
+from pfgnn.model.backbones.stack import Stack
+
+D = 16
+BACKBONES: dict[str, Callable[[], Stack]] = {
+    "GCN": lambda: GCN(D),
+    "GAT": lambda: GAT(D),
+    "GIN": lambda: GIN(D),
+    "GINE": lambda: GINE(D),
+    "PNA": lambda: PNA(D, towers=4, edges=True),
+    "GNNML1": lambda: GNNML1(D),
+    "MPNN": lambda: MPNN(D),
+}
+# Every option at least once: what must hold, holds for all of them.
+OPTIONS: dict[str, Callable[[], PFGNN]] = {
+    "default": lambda: build(GIN(D)),
+    "additive": lambda: build(GIN(D), individualise=Additive(D)),
+    "random normal": lambda: build(GIN(D), individualise=RandomNormal(D)),
+    "half the dimensions": lambda: build(GIN(D), individualise=Multiplicative(D, share=0.5)),
+    "three at once": lambda: build(GIN(D), vertices_per_step=3),
+    "masked": lambda: build(GIN(D), mask_used=True),
+    "GNN policy": lambda: build(GIN(D), policy=GNNPolicy(GCN(D, 1), D)),
+    "no observation": lambda: build(GIN(D), observe=NoObservation()),
+    "no resampling": lambda: build(GIN(D), resample=NoResampling()),
+    "systematic": lambda: build(GIN(D), resample=SystematicResampling()),
+    "ESS": lambda: build(GIN(D), resample=ESSResampling(SoftResampling(), 0.9)),
+    "alpha 1": lambda: build(GIN(D), resample=SoftResampling(1.0)),
+    "second moment": lambda: build(GIN(D), second_moment=True),
+    "sum pooling": lambda: build(GIN(D), pool="sum"),
+    "max pooling": lambda: build(GIN(D), pool="max"),
+    "node level": lambda: build(GIN(D), level="node"),
+    "layer norm": lambda: build(GIN(D, norm="layer")),
+    "no norm": lambda: build(GIN(D, norm="none")),
+    "shared steps": lambda: build(GIN(D), share_steps=True),
+    "other step GNN": lambda: build(GIN(D, 5), step_backbone=GCN(D, 1)),
+    "PyG's own GATv2Conv": lambda: build(pyg.GATv2Conv(D, D), width=D),
+}
+
+
+def build(backbone: nn.Module, **options: object) -> PFGNN:
+    edges = 3 if getattr(backbone, "reads_edge_attr", False) else None
+    settings: dict[str, object] = {"in_channels": 3, "edge_channels": edges, "steps": 3, "particles": 5, **options}
+    return PFGNN(backbone, 2, **settings).eval()  # type: ignore[arg-type]
+
+
+def sample(model: PFGNN, n: int = 12, m: int = 18, seed: int = 0) -> Graph:
+    dtype = next(model.parameters()).dtype
+    x, edge_index, edge_attr = random_graph(n, m, 3, seed=seed, dtype=dtype)
+    return x, edge_index, edge_attr if model.encode_edges is not None else None
+
+
+def on(model: PFGNN, graph: Graph) -> Graph:
+    device = next(model.parameters()).device
+    x, edge_index, edge_attr = graph
+    return x.to(device), edge_index.to(device), None if edge_attr is None else edge_attr.to(device)
+
+
+class TestSymmetry:
+    @pytest.mark.parametrize("name", BACKBONES)
+    def test_backbones(self, name: str, dtype: torch.dtype, device: torch.device) -> None:
+        self.check(build(BACKBONES[name]()).to(device, dtype))
+
+    @pytest.mark.parametrize("name", OPTIONS)
+    def test_options(self, name: str, dtype: torch.dtype) -> None:
+        self.check(OPTIONS[name]().to(dtype))
+
+    def check(self, model: PFGNN) -> None:
+        graphs = [on(model, sample(model, seed=s, n=10 + s)) for s in range(3)]
+        testing.assert_relabelling_invariant(model, *graphs[0])
+        testing.assert_batch_independent(model, graphs)
+        testing.assert_chunk_independent(model, *testing.collate(graphs))
+
+    def test_on_regular_graphs(self, dtype: torch.dtype) -> None:
+        model = build(GIN(D), in_channels=0).to(dtype)
+        testing.assert_relabelling_invariant(model, torch.zeros(41, 0, dtype=dtype), circulant_edges(41, 1, 9))
+
+    def test_without_the_noise_only_the_distribution_is_kept(self) -> None:
+        """Relabelled, with fresh noise: another output each time, the same mean (4.5 standard errors)."""
+        model = build(GIN(D), in_channels=0, steps=2)
+        edge_index, x = circulant_edges(13, 1, 5), torch.zeros(13, 0)
+        new = torch.randperm(13)
+        with torch.no_grad():
+            first = torch.stack([model(x, edge_index, seed=s).prediction[0] for s in range(400)])
+            second = torch.stack([model(x, new[edge_index], seed=s).prediction[0] for s in range(400)])
+        assert (first != second).any(1).float().mean() > 0.9
+        error = ((first.var(0) + second.var(0)) / 400).sqrt()
+        assert ((first.mean(0) - second.mean(0)).abs() < 4.5 * error).all()
+
+
+class TestLimits:
+    def test_no_steps_is_the_backbone(self, dtype: torch.dtype) -> None:
+        """Encoder, PyG's own GIN layers and GraphNorm, mean pooling, head: nothing of PF-GNN is left."""
+        model = build(GIN(D, layers=2), steps=0).to(dtype)
+        x, edge_index, _ = sample(model)
+        [refine] = model.refine
+        h = model.encode_nodes(x)
+        for ours, norm in zip(refine.backbone.convs, refine.backbone.norms, strict=True):  # type: ignore[union-attr,arg-type]
+            theirs = pyg.GINConv(ours.mlp, eps=float(ours.eps.detach()))
+            theirs_norm = pyg.GraphNorm(D, eps=norm.eps).to(dtype)
+            h = h + theirs_norm(theirs(h, edge_index)).relu()
+        torch.testing.assert_close(model(x, edge_index).prediction, model.readout.head(h.mean(0, keepdim=True)))
+        assert model(x, edge_index).trace == []
+
+    def test_one_particle_walks_the_listing_step_by_step(self) -> None:
+        """K = 1, given the vertices drawn: Algorithm 1 once more, by hand."""
+        model = build(GIN(D), particles=1)
+        x, edge_index, _ = sample(model)
+        output = model(x, edge_index)
+        _, graph, _ = model.prepare(x, edge_index)
+        H = model.refine[0](model.encode_nodes(x)[:, None], graph)[:, 0]
+        features = [H.mean(0)]
+        for t, step in enumerate(output.trace, start=1):
+            v = int(step.vertices)
+            torch.testing.assert_close(step.log_prob[0, 0], model.policy(H[:, None], graph)[:, 0].log_softmax(0)[v])
+            M = torch.ones_like(H)
+            M[v] = model.individualise.mlp(H[v])  # type: ignore[operator]
+            H = model.refine[t]((H * M)[:, None], graph)[:, 0]
+            features.append(H.mean(0))
+        torch.testing.assert_close(output.prediction[0], model.readout.head(torch.cat(features)))
+        torch.testing.assert_close(output.belief.embeddings[:, 0], H)
+
+    def test_without_observation_and_resampling_the_weights_stay_uniform(self) -> None:
+        model = build(GIN(D), observe=NoObservation(), resample=NoResampling())
+        output = model(*sample(model))
+        for step in output.trace:
+            torch.testing.assert_close(step.log_weights.exp(), torch.full((1, 5), 0.2))
+            torch.testing.assert_close(step.ess, torch.full((1,), 5.0))
+            assert step.ancestors.tolist() == [list(range(5))]
+        torch.testing.assert_close(output.belief.weights, torch.full((1, 5), 0.2))
+
+    def test_with_them_they_do_not(self) -> None:
+        model = build(GIN(D))
+        output = model(*sample(model))
+        assert output.trace[-1].ess < 5
+        assert any(step.ancestors.tolist() != [list(range(5))] for step in output.trace)
+
+    def test_particles_may_change_at_call_time(self) -> None:
+        model = build(GIN(D))
+        graph = sample(model)
+        assert model(*graph, particles=11).belief.weights.shape == (1, 11)
+        assert model(*graph).belief.weights.shape == (1, 5)
+
+    def test_masking_never_repeats_a_vertex(self) -> None:
+        model = build(GIN(D), mask_used=True, resample=NoResampling(), steps=6, particles=20)
+        vertices = torch.stack([s.vertices[0, :, 0] for s in model(*sample(model, n=6, m=8)).trace])
+        assert all(sorted(vertices[:, k].tolist()) == list(range(6)) for k in range(20))
+
+
+class TestRegularGraphs:
+    """All nodes are equal before the first individualisation: where batch normalisation fails unnoticed."""
+
+    edges = torch.cat([circulant_edges(41, 1, skip) + 41 * i for i, skip in enumerate((2, 3, 5))], 1)
+    batch = torch.arange(3).repeat_interleave(41)
+
+    def trained(self, norm: str) -> PFGNN:
+        model = build(GIN(D, norm=norm), in_channels=0).train()
+        optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
+        for _ in range(3):
+            loss = model(None, self.edges, batch=self.batch).prediction.square().sum()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        return model
+
+    @pytest.mark.parametrize("norm", ["graph", "layer", "none"])
+    def test_training_and_evaluation_agree(self, norm: str) -> None:
+        testing.assert_train_eval_agree(self.trained(norm), torch.zeros(123, 0), self.edges, None, self.batch)
+
+    def test_with_batch_norm_they_do_not_and_the_assert_says_so(self) -> None:
+        with pytest.raises(AssertionError, match="training and evaluation mode disagree"):
+            testing.assert_train_eval_agree(self.trained("batch"), torch.zeros(123, 0), self.edges, None, self.batch)
+
+    def test_the_backbone_alone_cannot_tell_regular_graphs_apart_and_pfgnn_can(self) -> None:
+        with torch.no_grad():
+            alone = build(GIN(D), in_channels=0, steps=0)(None, self.edges, batch=self.batch).prediction
+            filtered = build(GIN(D), in_channels=0, particles=64)(None, self.edges, batch=self.batch).prediction
+        assert (alone - alone[0]).abs().max() < 1e-6
+        assert (filtered - filtered[0]).abs().amax(1)[1:].min() > 1e-4
+
+
+class TestNothingBreaks:
+    @staticmethod
+    def assert_finite(model: PFGNN, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> None:
+        model.train()
+        output = model(x, edge_index, edge_attr)
+        (output.prediction.tanh().sum() + sum(s.log_prob.sum() for s in output.trace)).backward()
+        assert output.prediction.isfinite().all()
+        assert output.belief.embeddings.isfinite().all()
+        assert output.belief.log_weights.isfinite().all()
+        assert all(field.isfinite().all() for step in output.trace for field in step)
+        assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
+
+    @pytest.mark.parametrize("name", BACKBONES)
+    @pytest.mark.parametrize("case", ["one node", "no edges", "isolated nodes", "huge", "tiny", "zero", "one particle"])
+    def test_edge_cases(self, name: str, case: str, dtype: torch.dtype) -> None:
+        model = build(BACKBONES[name](), steps=8, particles=1 if case == "one particle" else 4).to(dtype)
+        x, edge_index, edge_attr = sample(model)
+        if case in ("one node", "no edges"):
+            edge_index, edge_attr = edge_index[:, :0], None if edge_attr is None else edge_attr[:0]
+        if case == "one node":
+            x = x[:1]
+        if case == "isolated nodes":
+            x = torch.cat([x, x])
+        x = x * {"huge": 1e30, "tiny": 1e-30, "zero": 0.0}.get(case, 1.0)
+        self.assert_finite(model, x, edge_index, edge_attr)
+
+    @pytest.mark.parametrize("name", OPTIONS)
+    def test_options_on_one_node_and_on_huge_features(self, name: str) -> None:
+        x, edge_index, _ = random_graph(12, 18, 3)
+        self.assert_finite(OPTIONS[name](), x[:1], edge_index[:, :0])
+        self.assert_finite(OPTIONS[name](), x * 1e30, edge_index)
+
+    @pytest.mark.parametrize("name", BACKBONES)
+    def test_a_graph_of_5000_nodes(self, name: str) -> None:
+        x, edge_index, edge_attr = random_graph(20, 30, 3)
+        copies = torch.arange(250)[:, None]
+        tree = torch.stack([torch.arange(1, 5000), torch.arange(1, 5000) // 2])  # joins the copies into one graph
+        edge_index = torch.cat([(edge_index[:, None] + 20 * copies).flatten(1), tree, tree.flip(0)], 1)
+        model = build(BACKBONES[name](), particles=2)
+        assert edge_attr is not None
+        attr = torch.cat([edge_attr.repeat(250, 1), torch.ones(2 * 4999, 3)])
+        self.assert_finite(model, x.repeat(250, 1), edge_index, attr if model.encode_edges is not None else None)
+
+
+class TestRandomness:
+    def test_the_global_generator_is_never_touched(self) -> None:
+        model = build(GIN(D)).train()
+        graph = sample(model)
+        before = torch.random.get_rng_state()
+        model(*graph)
+        assert torch.equal(before, torch.random.get_rng_state())
+
+    def test_evaluation_repeats_and_training_does_not(self) -> None:
+        model = build(GIN(D))
+        graph = sample(model)
+        assert torch.equal(model(*graph).prediction, model(*graph).prediction)
+        assert not torch.equal(model(*graph, seed=1).prediction, model(*graph, seed=2).prediction)
+        model.train()
+        assert not torch.equal(model(*graph).prediction, model(*graph).prediction)
+
+    def test_a_restored_model_goes_on_with_the_same_draws(self) -> None:
+        model, restored = build(GIN(D)).train(), build(GIN(D)).train()
+        graph = sample(model)
+        model(*graph)
+        restored.load_state_dict(model.state_dict())
+        assert torch.equal(model(*graph).prediction, restored(*graph).prediction)
+
+    def test_seeds_as_tensors(self) -> None:
+        model = build(GIN(D))
+        graph = sample(model)
+        assert torch.equal(model(*graph, seed=3).prediction, model(*graph, seed=torch.tensor(3)).prediction)
+
+    def test_gradients_reach_every_parameter(self) -> None:
+        model = build(GIN(D), steps=2).train()
+        output = model(*sample(model))
+        (output.prediction.sum() + sum(s.log_prob.sum() for s in output.trace)).backward()
+        without = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0]
+        # a shift of the policy's scores changes no probability, one of the observation's no weight
+        assert without == ["policy.mlp.2.bias"] or without == []
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("options", "error", "sentence"),
+        [
+            ({"particles": 0}, ValueError, "particles must be at least 1, but it is 0"),
+            ({"particles": 2.5}, TypeError, "particles must be an int, but it is 2.5"),
+            ({"steps": -1}, ValueError, "steps must be at least 0, but it is -1"),
+            ({"vertices_per_step": 0}, ValueError, "vertices_per_step must be at least 1, but it is 0"),
+            ({"pool": "median"}, ValueError, "pool must be one of sum, mean, max, but it is 'median'"),
+            ({"level": "edge"}, ValueError, "level must be one of graph, node, but it is 'edge'"),
+        ],
+    )
+    def test_construction(self, options: dict[str, object], error: type[Exception], sentence: str) -> None:
+        with pytest.raises(error, match=sentence):
+            build(GIN(D), **options)
+
+    @pytest.mark.parametrize(
+        ("call", "error", "sentence"),
+        [
+            ({"particles": 0}, ValueError, "particles must be at least 1, but it is 0"),
+            ({"chunk": 0}, ValueError, "chunk must be at least 1, but it is 0"),
+            ({"graph_key": torch.zeros(2, dtype=torch.int64)}, ValueError, r"graph_key must have shape \[1\]"),
+            ({"node_key": torch.zeros(12)}, TypeError, "node_key must have dtype int64, but it has torch.float32"),
+        ],
+    )
+    def test_call(self, call: dict[str, object], error: type[Exception], sentence: str) -> None:
+        model = build(GIN(D))
+        with pytest.raises(error, match=sentence):
+            model(*sample(model), **call)
+
+    def test_features(self) -> None:
+        model = build(GINE(D))
+        x, edge_index, edge_attr = sample(model)
+        with pytest.raises(ValueError, match="x must have 3 columns, but it has 2"):
+            model(x[:, :2], edge_index, edge_attr)
+        with pytest.raises(ValueError, match="edge_attr is None, but the model was built with edge_channels"):
+            model(x, edge_index)
+        with pytest.raises(ValueError, match="x must be finite, but it holds NaN or infinity"):
+            model(x * torch.nan, edge_index, edge_attr)
+
+    def test_chunks_with_batch_norm_in_training(self) -> None:
+        model = build(GIN(D, norm="batch")).train()
+        with pytest.raises(ValueError, match="chunk must be None in training with batch normalisation"):
+            model(*sample(model), chunk=2)
+
+
+def test_no_features_need_a_batch_or_empty_columns() -> None:
+    model = build(GIN(D), in_channels=0)
+    x, edge_index, _ = featureless(circulant_edges(9, 1, 2), 9)
+    batch = torch.zeros(9, dtype=torch.int64)
+    assert torch.equal(model(x, edge_index).prediction, model(None, edge_index, batch=batch).prediction)
