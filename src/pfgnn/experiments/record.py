@@ -1,0 +1,56 @@
+"""What a result needs to be believed: the code, the versions and the device it came from."""
+
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+
+def provenance(device: torch.device) -> dict[str, str | None]:
+    """Commit, versions and device of this process."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    return {
+        "commit": commit(),
+        "python": platform.python_version(),
+        **{package: version(package) for package in ("pfgnn", "torch", "torch_geometric", "numpy")},
+        "device": name,
+    }
+
+
+def commit() -> str | None:
+    """The commit of the source tree, with a + where it was changed since; None outside a git checkout."""
+    try:
+        head = _git("rev-parse", "HEAD")
+        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write JSON, whole or not at all."""
+    write_atomically(path, lambda temporary: temporary.write_text(json.dumps(content, indent=2) + "\n"))
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a temporary file of the same ending, then rename it to ``path``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        write(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _git(*arguments: str) -> str:
+    source = Path(__file__).parents[1]
+    done = subprocess.run(["git", *arguments], cwd=source, check=True, capture_output=True, text=True)
+    return done.stdout.strip()

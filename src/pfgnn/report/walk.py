@@ -1,0 +1,113 @@
+"""A picture of one graph's walk down the search tree."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from pfgnn.graphs.graph import Graph
+from pfgnn.model.pfgnn import PFGNN
+from pfgnn.report.picture import save_picture
+
+Shades = npt.NDArray[np.float64]
+
+
+class Walk(NamedTuple):
+    """The path of the particle that has the most weight in the end, and all particles' weights.
+
+    Fields, for steps 0..T where not said otherwise: ``colourings``, T + 1 arrays [n, D]; ``vertices``, T vertices;
+    ``weights``, T arrays [K]; ``followed``, T particle numbers.
+    """
+
+    colourings: list[Tensor]
+    vertices: list[int]
+    weights: list[Tensor]
+    followed: list[int]
+
+
+@torch.no_grad()
+def record_walk(model: PFGNN, graph: Graph, seed: int = 0) -> Walk:
+    """Run the model on one graph without features, and follow its heaviest particle back to the root."""
+    colourings: list[Tensor] = []
+    handles = [r.register_forward_hook(lambda _, __, H: colourings.append(H)) for r in model.refine]
+    edge_index, _ = graph.directed()
+    batch = torch.zeros(graph.num_nodes, dtype=torch.int64)
+    trace = model(None, torch.from_numpy(edge_index), batch=batch, seed=seed).trace
+    for handle in handles:
+        handle.remove()
+    followed = [int(trace[-1].log_weights[0].argmax())]
+    for step in reversed(trace[:-1]):  # after the resampling of a step, particle k is a copy of its ancestor
+        followed.insert(0, int(step.ancestors[0, followed[0]]))
+    return Walk(
+        [colourings[0][:, 0], *(H[:, k] for H, k in zip(colourings[1:], followed, strict=True))],
+        [int(step.vertices[0, k, 0]) for step, k in zip(trace, followed, strict=True)],
+        [step.log_weights[0].exp() for step in trace],
+        followed,
+    )
+
+
+def count_colours(H: Tensor, tolerance: float = 1e-3) -> int:
+    """Number of distinct rows [n, D], where rows closer than the tolerance, relative to the largest, are one."""
+    near = torch.cdist(H.double(), H.double()) <= tolerance * H.norm(dim=1).max().clamp(min=1e-12)
+    return int((near.long().argmax(1) == torch.arange(len(H))).sum())  # rows that are the first of their kind
+
+
+def draw_walk(walk: Walk, graph: Graph, title: str, path: Path) -> None:
+    """One column a step: the colouring after it, with the vertices individualised so far, above all weights."""
+    columns = len(walk.colourings)
+    figure = Figure(figsize=(3.1 * columns, 4.6), layout="constrained")
+    grid = figure.subplots(2, columns, height_ratios=[3.2, 1])
+    figure.suptitle(title)
+    fills = _shades(walk.colourings)
+    top = max(float(w.max()) for w in walk.weights)
+    for t, (above, below) in enumerate(grid.T):
+        _draw_graph(graph, fills[t], walk.vertices[:t], above)
+        colours = count_colours(walk.colourings[t])
+        chosen = f"step {t}: individualise {walk.vertices[t - 1]}" if t else "1-WL alone"
+        above.set_title(f"{chosen}\n{colours} colour{'s' if colours > 1 else ''}", fontsize=10)
+        if t == 0:
+            below.set_axis_off()
+            below.text(0.5, 0.5, "all particles equal", ha="center", va="center", transform=below.transAxes)
+            continue
+        K = len(walk.weights[t - 1])
+        shade = ["C1" if k == walk.followed[t - 1] else "0.75" for k in range(K)]
+        below.bar(np.arange(1, K + 1), walk.weights[t - 1].numpy(), color=shade)
+        below.axhline(1 / K, color="0.5", linestyle=":", linewidth=1)
+        below.set(ylim=(0, 1.1 * top), xlabel="particle", ylabel="weight" if t == 1 else "")
+        below.spines[["top", "right"]].set_visible(False)
+    save_picture(figure, path)
+
+
+def _shades(colourings: list[Tensor]) -> list[Shades]:
+    """A number in [0, 1] a node and step: its place along the first principal axis of that step's colouring."""
+    shades = []
+    for H in colourings:
+        centred = H.double() - H.double().mean(0)
+        axis = torch.linalg.svd(centred, full_matrices=False).Vh[0]
+        value = centred @ axis
+        spread = float(value.max() - value.min())
+        # All nodes equal: one shade, from the middle, rather than the rounding errors' rainbow.
+        shades.append((((value - value.min()) / spread) if spread > 1e-4 else torch.full_like(value, 0.5)).numpy())
+    return shades
+
+
+def _draw_graph(
+    graph: Graph, shade: np.ndarray[tuple[int], np.dtype[np.float64]], marked: list[int], axes: Axes
+) -> None:
+    angle = np.linspace(np.pi / 2, -3 * np.pi / 2, graph.num_nodes, endpoint=False)
+    points = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    axes.add_collection(LineCollection(list(points[graph.edges]), colors="0.8", linewidths=0.6, zorder=1))
+    x, y = points.T
+    axes.scatter(x, y, c=shade, cmap="turbo", vmin=0, vmax=1, s=42, edgecolors="white", linewidths=0.5, zorder=2)
+    for number, v in enumerate(marked, start=1):
+        axes.scatter(x[v], y[v], s=110, facecolors="none", edgecolors="black", linewidths=1.5, zorder=3)
+        axes.annotate(str(number), 1.16 * points[v], ha="center", va="center", fontsize=9, fontweight="bold")
+    axes.set_aspect("equal")
+    axes.margins(0.14)
+    axes.set_axis_off()
