@@ -12,6 +12,7 @@ from torch import Tensor
 from pfgnn.experiments.record import provenance
 from pfgnn.graphs import csl
 from pfgnn.model import GIN, PFGNN
+from pfgnn.model.numeric import check_positive
 from pfgnn.training.distinguish import told_apart
 from pfgnn.training.objective import Objective
 
@@ -35,6 +36,10 @@ class DemoConfig:
     test_copies: int = 15  # of each class, fresh
     draws: int = 30  # outputs of a graph in a test of whether a pair is told apart
     control_sets: int = 4  # independent sets of such outputs a class: 6 isomorphic pairs each
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "particles", "updates"):
+            check_positive(name, getattr(self, name))
 
 
 @dataclass(frozen=True)

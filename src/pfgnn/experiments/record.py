@@ -11,6 +11,8 @@ from pathlib import Path
 
 import torch
 
+import pfgnn
+
 
 def provenance(device: torch.device) -> dict[str, str | None]:
     """Commit, versions and device of this process."""
@@ -18,7 +20,8 @@ def provenance(device: torch.device) -> dict[str, str | None]:
     return {
         "commit": commit(),
         "python": platform.python_version(),
-        **{package: version(package) for package in ("pfgnn", "torch", "torch_geometric", "numpy")},
+        "pfgnn": pfgnn.__version__,
+        **{package: version(package) for package in ("torch", "torch_geometric", "numpy")},
         "device": name,
     }
 

@@ -29,4 +29,4 @@ def save_picture(figure: Figure, path: Path) -> None:
     known = figure.canvas.get_supported_filetypes()
     if path.suffix.removeprefix(".") not in known:
         raise ValueError(f"{path} must end in one of {', '.join(f'.{ending}' for ending in known)} to be a picture")
-    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=150))
+    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=150, bbox_inches="tight"))

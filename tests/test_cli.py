@@ -1,0 +1,65 @@
+"""The command line as a user meets it: a process, its output and its exit status."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def pfgnn(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from pfgnn.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_demo_prints_a_table_and_writes_record_and_pictures(tmp_path: Path) -> None:
+    done = pfgnn("demo", "--out", tmp_path / "out", "--updates", 1, "--particles", 2, "--steps", 1)
+    assert done.returncode == 0, done.stderr
+    assert "PF-GNN on GIN" in done.stdout
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["learning_curve.png", "record.json", "walk.png"]
+    record = json.loads((tmp_path / "out" / "record.json").read_text())
+    assert record["config"]["particles"] == 2
+    assert [row["model"] for row in record["rows"]] == ["GIN", "PF-GNN on GIN"]
+    assert {"commit", "torch", "device"} <= record.keys()
+
+
+def test_inspect_prints_facts_and_draws(tmp_path: Path) -> None:
+    (tmp_path / "pair.g6").write_text("EhEG\nE{Sw\n")
+    done = pfgnn("inspect", tmp_path / "pair.g6", "--tree", tmp_path / "tree.png", "--depth", 1)
+    assert done.returncode == 0, done.stderr
+    assert "symmetries" in done.stdout
+    assert (tmp_path / "tree.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["demo", "--particles", 0], "particles must be at least 1, but it is 0"),
+        (["demo", "--steps", 0], "steps must be at least 1, but it is 0"),
+        (["inspect", "missing.g6"], "missing.g6: No such file or directory"),
+        (["inspect", "bad.g6"], "bad.g6, line 2: graph6 text has 3 bytes after its size"),
+        (["inspect", "bad.smi"], "bad.smi, line 3: smiles 'C(C' is not a valid molecule"),
+        (["inspect", "graphs.xyz"], "must end in one of .g6, .s6, .smi, .smiles"),
+        (["demo", "--out", "bad.g6/out"], "Not a directory"),
+    ],
+)
+def test_wrong_input_gets_one_sentence_status_2_and_no_traceback(
+    tmp_path: Path, arguments: list[object], sentence: str
+) -> None:
+    (tmp_path / "bad.g6").write_text("C~\ngarb\n")
+    (tmp_path / "bad.smi").write_text("CCO\nc1ccccc1\nC(C\n")
+    if arguments[1] == "bad.smi":
+        pytest.importorskip("rdkit", reason="needs the extra chem")
+    done = pfgnn(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stderr.startswith("pfgnn: ")
+
+
+def test_unknown_options_are_refused() -> None:
+    done = pfgnn("demo", "--partcles", 3)
+    assert done.returncode == 2
+    assert "No such option" in done.stderr
+    assert "Traceback" not in done.stderr
