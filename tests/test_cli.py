@@ -3,9 +3,13 @@
 import json
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 
 import pytest
+
+from pfgnn.cli import demo
+from pfgnn.experiments.demo import DemoConfig
 
 
 def pfgnn(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -63,3 +67,8 @@ def test_unknown_options_are_refused() -> None:
     assert done.returncode == 2
     assert "No such option" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_demos_options_and_its_config_have_the_same_defaults() -> None:
+    options = {name: p.default for name, p in signature(demo).parameters.items() if name != "out"}
+    assert options == {name: getattr(DemoConfig(), name) for name in options}

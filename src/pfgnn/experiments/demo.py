@@ -29,7 +29,7 @@ class DemoConfig:
     layers: int = 3
     steps: int = 3
     particles: int = 8
-    updates: int = 250
+    updates: int = 300
     copies: int = 3  # relabelled copies of each class in a training batch
     learning_rate: float = 3e-3
     gamma: float = 0.1

@@ -4,7 +4,6 @@ import json
 import os
 import platform
 import subprocess
-import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -43,9 +42,7 @@ def write_json(path: Path, content: object) -> None:
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` fill a temporary file of the same ending, then rename it to ``path``."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
     try:
         write(temporary)
         temporary.replace(path)
