@@ -1,4 +1,7 @@
-"""Shared fixtures: dtypes and devices."""
+"""Shared fixtures: dtypes, devices, and the folder of benchmark files."""
+
+import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -25,3 +28,12 @@ def device(request: pytest.FixtureRequest) -> torch.device:
 @pytest.fixture(autouse=True)
 def _fixed_parameters() -> None:
     torch.manual_seed(0)  # parameters only; the model's own draws never touch the global generator
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder with the benchmark files, named by PFGNN_DATA."""
+    folder = os.environ.get("PFGNN_DATA")
+    if folder is None or not Path(folder).is_dir():
+        pytest.skip("PFGNN_DATA does not name the folder with the benchmark files")
+    return Path(folder)

@@ -10,8 +10,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import pfgnn
+from pfgnn import cli_data
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, help=pfgnn.__doc__)
+app.add_typer(cli_data.app, name="data")
 console = Console()
 
 
@@ -19,7 +21,7 @@ def main() -> None:
     """Run the command line; wrong input ends with one sentence and status 2, never with a traceback."""
     try:
         app()
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError) as error:
         wrong = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
         Console(stderr=True, soft_wrap=True).print("pfgnn:", str(wrong), style="red", markup=False, highlight=False)
         sys.exit(2)
@@ -35,7 +37,7 @@ def demo(
 ) -> None:
     """Tell apart graphs that GIN cannot: train GIN and PF-GNN on CSL, print a table, draw pictures."""
     from pfgnn.experiments.demo import SKIPS, DemoConfig, run_demo
-    from pfgnn.experiments.record import write_json
+    from pfgnn.files import write_json
     from pfgnn.graphs import csl
     from pfgnn.report.curves import draw_curves
     from pfgnn.report.walk import draw_walk, record_walk

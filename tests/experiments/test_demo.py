@@ -20,13 +20,13 @@ def result() -> DemoResult:
 
 
 def test_the_classes_are_one_to_1_wl_and_ten_to_isomorphism() -> None:
-    for left, right in itertools.combinations(Batches(41, seed=0).graphs, 2):
+    for left, right in itertools.combinations(Batches(41, 0, 0).graphs, 2):
         assert wl_equivalent(left, right)
         assert not is_isomorphic(left, right)
 
 
 def test_batches_are_fresh_and_follow_from_the_seed() -> None:
-    first, again, other = Batches(41, seed=0), Batches(41, seed=0), Batches(41, seed=1)
+    first, again, other = Batches(41, 0, 0), Batches(41, 0, 0), Batches(41, 0, 1)
     edges = first.draw(2)[0]
     assert torch.equal(edges, again.draw(2)[0])
     assert not torch.equal(edges, first.draw(2)[0])
@@ -48,6 +48,12 @@ def test_bad_settings_fail_before_the_training(name: str) -> None:
         replace(SMALL, **{name: 0})
 
 
+@pytest.mark.parametrize(("name", "value"), [("seed", -1), ("seed", 2**63), ("particles", 10**12)])
+def test_settings_out_of_range_are_named(name: str, value: int) -> None:
+    with pytest.raises(ValueError, match=f"{name} must"):
+        replace(SMALL, **{name: value})
+
+
 def test_it_repeats_bit_for_bit(result: DemoResult) -> None:
     again = run_demo(SMALL, lambda *_: None)
     assert [row.curve for row in again.rows] == [row.curve for row in result.rows]
@@ -58,7 +64,7 @@ def test_it_repeats_bit_for_bit(result: DemoResult) -> None:
 def test_pfgnn_learns_two_classes() -> None:
     """Integration: a few dozen updates are enough to tell two circulants apart, fresh copies included."""
     torch.manual_seed(0)
-    model, batches = PFGNN(GIN(32), 10, steps=2, particles=8), Batches(41, seed=0)
+    model, batches = PFGNN(GIN(32), 10, steps=2, particles=8), Batches(41, 0, 0)
     batches.graphs = [batches.graphs[i % 2 * 8] for i in range(10)]  # skips 2 and 13, five times each
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     for _ in range(60):

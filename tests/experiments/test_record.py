@@ -1,26 +1,10 @@
-import json
 import subprocess
-from pathlib import Path
 
 import pytest
 import torch
 
 from pfgnn.experiments import record
-from pfgnn.experiments.record import provenance, write_atomically, write_json
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "record.json"
-    write_json(path, {"good": 1})
-
-    def fail(temporary: Path) -> None:
-        temporary.write_text("half")
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(OSError, match="No space left"):
-        write_atomically(path, fail)
-    assert json.loads(path.read_text()) == {"good": 1}
-    assert list(tmp_path.iterdir()) == [path]
+from pfgnn.experiments.record import provenance
 
 
 def test_provenance_names_versions_and_device() -> None:

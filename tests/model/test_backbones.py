@@ -158,6 +158,16 @@ def test_bad_arguments() -> None:
         GAT(D, heads=5)
     with pytest.raises(ValueError, match="towers must divide the width 12, but towers is 5"):
         PNA(D, towers=5)
+    with pytest.raises(ValueError, match="heads must be at least 1, but it is 0"):
+        GAT(D, heads=0)
+    with pytest.raises(ValueError, match=r"mean_log_degree must be positive, but it is 0.0"):
+        PNA(D, mean_log_degree=0.0)
+    with pytest.raises(TypeError, match="width must be an int, but it is 'a'"):
+        GIN("a")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"layers must be an int, but it is 1.5"):
+        GIN(D, layers=1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"GINE needs edge_attr of floats, but it has dtype torch.int64"):
+        GINE(D)(x, edge_index, torch.zeros(10, D, dtype=torch.int64))
     with pytest.raises(ValueError, match="GINE reads edge features, but edge_attr is None"):
         GINE(D)(x, edge_index)
     with pytest.raises(ValueError, match=r"MPNN of width 12 needs edge_attr \[E, 12\], but it is \[10, 3\]; "):

@@ -28,20 +28,14 @@ def test_sizes_and_first_nodes() -> None:
         (X, EDGES.int(), None, None, TypeError, "edge_index must have dtype int64, but it has int32"),
         (X, EDGES.float(), None, None, TypeError, "edge_index must have dtype int64, but it has float32"),
         (X, EDGES[0], None, None, ValueError, r"edge_index must have shape \[2, E\], but it has \[2\]"),
-        (
-            X,
-            EDGES,
-            torch.zeros(3, 1),
-            None,
-            ValueError,
-            "edge_attr must have one row per edge, but it has 3 rows for 2 edges",
-        ),
+        (X, EDGES, X, None, ValueError, r"edge_attr must have one row for each of 2 edges, but its shape is \[4, 2\]"),
         (X, EDGES, torch.full((2, 1), torch.inf), None, ValueError, "edge_attr must be finite"),
-        (X, EDGES, None, BATCH.flip(0), ValueError, "batch must be sorted, starting at 0, but it is not"),
-        (X, EDGES, None, BATCH * 2, ValueError, r"batch must name every graph 0..2, but graph 1 has no node"),
+        (X, EDGES, None, BATCH.flip(0), ValueError, "batch must be sorted and not negative, but it is not"),
+        (X, EDGES, None, BATCH * 2, ValueError, "batch must name every graph from 0 on, but graph 1 has no node"),
         (X, EDGES, None, BATCH[:3], ValueError, "batch must have one entry per node, but it has 3 for 4 rows of x"),
         (X, EDGES, None, BATCH.float(), TypeError, "batch must have dtype int64, but it has float32"),
         (X, EDGES, None, BATCH[:, None], ValueError, r"batch must have shape \[N\], but it has \[4, 1\]"),
+        (X, EDGES, None, BATCH + 10**12, ValueError, "batch must name every graph from 0 on, but graph 0 has no node"),
         (X, EDGES + 1, None, BATCH, ValueError, r"edge_index must stay within a graph, but edge \(1, 2\) joins two"),
     ],
 )
@@ -55,3 +49,10 @@ def test_bad_input_gets_one_sentence(
 ) -> None:
     with pytest.raises(error, match=sentence):
         make_batch(x, edge_index, edge_attr, batch)
+
+
+@pytest.mark.parametrize("name", ["x", "edge_index", "edge_attr", "batch"])
+def test_what_is_no_tensor_is_named(name: str) -> None:
+    arguments = {"x": X, "edge_index": EDGES, "edge_attr": None, "batch": None, name: [[0, 1]]}
+    with pytest.raises(TypeError, match=f"{name} must be a torch tensor, but it is a list"):
+        make_batch(**arguments)  # type: ignore[arg-type]

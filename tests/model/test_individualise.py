@@ -13,8 +13,8 @@ VERTICES = torch.tensor([[[0], [2], [2]], [[4], [3], [4]]])  # [G=2, K=3, m=1]
 DRAW = Draw(VERTICES, torch.ones_like(VERTICES, dtype=torch.bool), torch.zeros(2, K))
 
 
-def apply(part: Individualise, H: Tensor, draw: Draw = DRAW) -> Tensor:
-    return part(H, draw, NOISE, 1, torch.arange(K))
+def apply(part: Individualise, H: Tensor, draw: Draw = DRAW, step: int = 1) -> Tensor:
+    return part(H, draw, NOISE, step, torch.arange(K))
 
 
 def chosen() -> Tensor:
@@ -51,6 +51,7 @@ def test_random_individualisation_differs_by_particle_and_is_reproducible() -> N
     part = RandomNormal(D)
     first = apply(part, H)
     assert torch.equal(first, apply(part, H))
+    assert not torch.equal(first, apply(part, H, step=2))
     assert not torch.equal(first[2, 1], first[2, 2])  # two particles drew vertex 2
 
 

@@ -26,3 +26,8 @@ def test_huge_values_stay_finite(name: str) -> None:
 def test_equal_nodes_are_not_blown_up() -> None:
     h = (torch.randn(1, 4) * 1000).expand(12, 4)
     assert GraphNorm(4)(h, BATCH, 2).abs().max() < 1e-2
+
+
+def test_batch_norm_of_one_row_in_training() -> None:
+    with pytest.raises(ValueError, match="norm='batch' needs more than one node and particle in training"):
+        NORMS["batch"](4)(torch.zeros(1, 1, 4), torch.zeros(1, dtype=torch.int64), 1)

@@ -20,6 +20,15 @@ def test_scores_are_bounded_however_large_the_embeddings() -> None:
     assert scores.abs().max() <= 2
 
 
+def test_the_gradient_never_dies_at_the_bound() -> None:
+    H = (torch.randn(5, 4, 6) * 3).requires_grad_()
+    observe = SetObservation(6, bound=0.1)
+    scores = observe(H, GRAPH)
+    assert (scores.abs() > 0.09).any()  # a hard bound would be flat here
+    [gradient] = torch.autograd.grad(scores.sum(), H)
+    assert (gradient.abs().sum((0, 2)) > 0).all()
+
+
 def test_off_means_equal_scores() -> None:
     assert torch.equal(NoObservation()(torch.randn(5, 4, 6), GRAPH), torch.zeros(2, 4))
 

@@ -74,6 +74,18 @@ def test_used_vertices_are_not_drawn_while_there_are_others() -> None:
         assert int(seen[2][1, k]) in (3, 4)  # both are used by then: the mask is lifted
 
 
+def test_several_at_once_are_all_marked_used() -> None:
+    graph, noise = setting([3, 2])
+    used: Tensor | None = torch.zeros(5, 50, dtype=torch.bool)
+    for step in (1, 2):
+        result = draw_vertices(
+            torch.zeros(5, 1), allowed_vertices(used, graph), graph, noise, step, torch.arange(50), 2
+        )
+        used = mark_used(used, result)
+    assert used is not None
+    assert used.all()
+
+
 def test_log_probabilities_carry_the_gradient() -> None:
     scores = torch.zeros(4, 1, requires_grad=True)
     draw(scores, [4], m=2, K=5).log_prob.sum().backward()

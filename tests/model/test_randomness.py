@@ -90,3 +90,21 @@ def test_default_key_ignores_edge_order_and_batch_but_not_the_graph() -> None:
     assert key(ring[:, torch.randperm(18)]) == [alone]
     assert key(other) != [alone]
     assert key(torch.zeros(2, 0, dtype=torch.int64)) != [alone]
+    bare = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1, 1, 1]))
+    assert default_graph_key(bare).unique().numel() == 2  # the number of nodes counts, too
+
+
+@pytest.mark.parametrize(
+    ("seed", "error", "sentence"),
+    [
+        (1.7, TypeError, "seed must be an int, but it is 1.7"),
+        (True, TypeError, "seed must be an int, but it is True"),
+        ("1", TypeError, "seed must be an int, but it is '1'"),
+        (2**63, ValueError, "seed must fit into 64 bits, but it is 9223372036854775808"),
+        (torch.tensor(1.5), TypeError, "seed must be an int64 scalar, but it has dtype torch.float32"),
+        (torch.tensor([1, 2]), TypeError, r"seed must be an int64 scalar, but it has dtype torch.int64, shape \[2\]"),
+    ],
+)
+def test_seeds_that_are_none(seed: object, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        noise(seed=seed)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from tests.graph_samples import random_graph
 from torch import Tensor, nn
 
 from pfgnn import testing
-from pfgnn.model import GIN, PFGNN
+from pfgnn.model import GCN, GIN, GINE, PFGNN, Additive, GNNPolicy
 from pfgnn.model.batch import make_batch
 from pfgnn.model.refine import Refine, copies, fresh_copy
 
@@ -24,6 +24,11 @@ class OwnModule(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         around = torch.zeros_like(x).index_add(0, edge_index[1], x[edge_index[0]])
         return torch.tanh(self.linear(x + around))
+
+
+class ReturnsATuple(OwnModule):
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        return x, x  # type: ignore[return-value]
 
 
 def mlp() -> nn.Sequential:
@@ -85,6 +90,37 @@ def test_foreign_backbone_reads_raw_edge_features(name: str) -> None:
     assert not torch.equal(first, model(x, edge_index, -edge_attr).prediction)
 
 
+def test_edge_features_of_one_axis() -> None:
+    conv = pyg.GATConv(D, D, edge_dim=1)
+    x, edge_index, edge_attr = random_graph(7, 10, 1)
+    assert edge_attr is not None
+    graph = make_batch(x, edge_index, edge_attr[:, 0], None)
+    H = torch.randn(7, 2, D)
+    torch.testing.assert_close(Refine(conv)(H, graph)[:, 1], conv(H[:, 1], edge_index, edge_attr[:, 0]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_raw_edge_features_take_the_models_dtype(dtype: torch.dtype) -> None:
+    model = PFGNN(pyg.GINEConv(mlp(), edge_dim=3), 1, in_channels=3, width=D)
+    x, edge_index, edge_attr = random_graph(7, 10, 3)
+    assert edge_attr is not None
+    assert model(x, edge_index, edge_attr.to(dtype)).prediction.dtype == torch.float32
+
+
+def test_gnns_that_read_edges_and_those_that_do_not_go_together() -> None:
+    x, edge_index, edge_attr = random_graph(7, 10, 3)
+    for options in ({"policy": GNNPolicy(GCN(D, 1), D)}, {"step_backbone": GCN(D)}):
+        model = PFGNN(GINE(D), 1, in_channels=3, edge_channels=3, **options).eval()
+        assert edge_attr is not None
+        first = model(x, edge_index, edge_attr).prediction
+        assert not torch.equal(first, model(x, edge_index, -edge_attr).prediction)
+
+
+def test_edges_without_features_get_a_constant() -> None:
+    x, edge_index, _ = random_graph(7, 10, 3)
+    assert PFGNN(GINE(D), 1, in_channels=3, edge_channels=0)(x, edge_index).prediction.isfinite().all()
+
+
 def test_each_step_has_parameters_of_its_own_unless_shared() -> None:
     separate, shared = (PFGNN(GIN(D, layers=1), 1, steps=3, share_steps=share) for share in (False, True))
     weights = [p for name, p in separate.refine.named_parameters() if name.endswith("mlp.0.weight")]
@@ -115,9 +151,19 @@ def test_bad_backbones() -> None:
         PFGNN(GIN(D), 1, in_channels=D)(x, edge_index, edge_attr)
     with pytest.raises(ValueError, match="edge_attr was given, but the backbone OwnModule does not read it"):
         PFGNN(OwnModule(), 1, in_channels=D, width=D)(x, edge_index, edge_attr)
-    with pytest.raises(ValueError, match="the backbone GCNConv must keep the width 8, but it returned 5"):
+    with pytest.raises(ValueError, match="edge_attr was given, but the backbone GIN does not read it"):
+        PFGNN(pyg.GIN(D, D, num_layers=1), 1, in_channels=D, width=D)(x, edge_index, edge_attr)
+    with pytest.raises(ValueError, match=r"GCNConv must return a tensor of the shape of x, .*, but it returned shape"):
         PFGNN(pyg.GCNConv(D, 5), 1, in_channels=D, width=D)(x, edge_index)
     with pytest.raises(ValueError, match="width must be given, for the backbone GCNConv does not say its own"):
         PFGNN(pyg.GCNConv(D, D), 1)
-    with pytest.raises(ValueError, match="width must be 8, the backbone's, but it is 9"):
+    with pytest.raises(ValueError, match="GIN has width 8, but the model has width 9"):
         PFGNN(GIN(D), 1, width=9)
+    with pytest.raises(ValueError, match="GCN has width 9, but the model has width 8"):
+        PFGNN(GIN(D), 1, step_backbone=GCN(9))
+    with pytest.raises(ValueError, match="Additive has width 4, but the model has width 8"):
+        PFGNN(GIN(D), 1, individualise=Additive(4))
+    with pytest.raises(ValueError, match=r"ReturnsATuple must return a tensor .* but it returned a tuple"):
+        PFGNN(ReturnsATuple(), 1, in_channels=D, width=D)(x, edge_index)
+    with pytest.raises(TypeError, match="backbone must be a torch module"):
+        PFGNN(GIN, 1, width=D)  # type: ignore[arg-type]

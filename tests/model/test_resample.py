@@ -52,11 +52,30 @@ def test_importance_weights_are_unbiased(resampler: SoftResampling) -> None:
     assert_mean(mass, WEIGHTS)
 
 
-def test_the_normalised_estimate_is_biased_less_and_less() -> None:
-    """w / q is normalised over K, a ratio: exact for α = 1, else a bias that falls with K (here K = 4)."""
-    exact = float((WEIGHTS * torch.arange(K)).sum())
-    resampled, _ = SoftResampling(1.0)(belief(), noise(), 1)
-    assert_mean((resampled.weights * resampled.embeddings[..., 0]).sum(1), torch.tensor(exact))
+def estimate(K: int, alpha: float) -> Tensor:
+    """The belief's mean after resampling K particles of value and weight k, for each of G graphs, normalised."""
+    value = torch.arange(1, K + 1, dtype=torch.float64)
+    log_w = (value / value.sum()).log().expand(G, K)
+    many = Belief(value[None, :, None].expand(G, K, 1), log_w, None)
+    resampled, _ = SoftResampling(alpha)(many, noise(), 1)
+    return (resampled.weights * resampled.embeddings[..., 0]).sum(1) / (value * value / value.sum()).sum()
+
+
+def test_the_normalised_estimate_is_exact_for_alpha_one() -> None:
+    assert_mean(estimate(4, alpha=1.0), torch.tensor(1.0))
+
+
+def test_else_its_bias_falls_with_the_number_of_particles() -> None:
+    """w / q is normalised over K, a ratio: biased, of order 1/K."""
+    few, many = (abs(float(estimate(K, alpha=0.5).mean()) - 1) for K in (4, 64))
+    assert few > 0.01
+    assert many < few / 8
+
+
+@pytest.mark.parametrize("resampler", [SoftResampling(0.5), SystematicResampling(0.5)], ids=names)
+def test_each_step_draws_anew(resampler: SoftResampling) -> None:
+    first, second = (resampler.draw(belief().log_weights, noise(), step)[0] for step in (1, 2))
+    assert not torch.equal(first, second)
 
 
 @pytest.mark.parametrize("resampler", [*SOFT, NoResampling(), ESSResampling(SoftResampling(), 1.0)], ids=names)
@@ -100,6 +119,14 @@ def test_ess_threshold_decides_graph_by_graph() -> None:
     torch.testing.assert_close(resampled.weights[G // 2 :], torch.full((G // 2, K), 1 / K, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("particles", [3, 5, 7, 8, 11])
+def test_uniform_weights_are_never_below_the_threshold(particles: int) -> None:
+    log_w = torch.full((G, particles), -math.log(particles))
+    uniform = Belief(torch.zeros(G, particles, 1), log_w, None)
+    _, ancestors = ESSResampling(SoftResampling(), threshold=1.0)(uniform, noise(), 1)
+    assert torch.equal(ancestors, torch.arange(particles).expand(G, particles))
+
+
 def test_no_resampling_is_the_identity() -> None:
     resampled, ancestors = NoResampling()(belief(), noise(), 1)
     assert torch.equal(resampled.embeddings, belief().embeddings)
@@ -119,5 +146,7 @@ def test_bad_arguments() -> None:
         SoftResampling(1.5)
     with pytest.raises(ValueError, match=r"alpha must lie in \[0, 1\], but it is -0.1"):
         SystematicResampling(-0.1)
+    with pytest.raises(TypeError, match="inner must be a SoftResampling or SystematicResampling, but it is NoRes"):
+        ESSResampling(NoResampling())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"threshold must lie in \[0, 1\], but it is 2"):
         ESSResampling(SoftResampling(), 2)

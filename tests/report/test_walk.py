@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pytest
 import torch
 
 from pfgnn.graphs import csl
@@ -28,3 +29,10 @@ def test_the_walk_follows_one_particle_through_the_resampling(tmp_path: Path) ->
 def test_colours_closer_than_the_tolerance_are_one() -> None:
     H = torch.tensor([[1.0, 0.0], [1.0, 1e-5], [0.0, 1.0], [0.0, 1.0]])
     assert count_colours(H) == 2
+
+
+def test_models_that_share_their_steps_or_have_none() -> None:
+    graph = csl(13, 5)
+    assert len(record_walk(PFGNN(GIN(8), 2, steps=3, share_steps=True), graph).colourings) == 4
+    with pytest.raises(ValueError, match="the model's steps must be at least 1, but it is 0"):
+        record_walk(PFGNN(GIN(8), 2, steps=0), graph)

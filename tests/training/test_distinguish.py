@@ -29,3 +29,10 @@ def test_a_deterministic_models_rounding_errors_are_not() -> None:
 
 def test_equal_outputs_are_not_told_apart() -> None:
     assert not told_apart(np.zeros((30, 5)), np.zeros((30, 5)), np.random.default_rng(0))
+
+
+def test_samples_of_different_sizes() -> None:
+    rng = np.random.default_rng(0)
+    large = outputs(rng, 5, draws=90)
+    assert not told_apart(outputs(rng, 5), large, rng)
+    assert told_apart(outputs(rng, 6), large, rng)

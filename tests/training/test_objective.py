@@ -125,7 +125,7 @@ def test_every_draw_counts_also_those_of_discarded_ancestors() -> None:
 def test_total_is_task_plus_gamma_times_policy() -> None:
     log_prob = torch.tensor([[-1.0, -3.0], [-2.0, -2.0]])
     blank = torch.zeros(2, 2)
-    trace = [StepTrace(blank, log_prob, blank, blank, blank)] * 2
+    trace = [StepTrace(blank, blank, log_prob, blank, blank, blank)] * 2
     losses = torch.tensor([1.0, 3.0])
     loss = Objective(gamma=0.5, baseline=no_baseline)(losses, trace)
     assert float(loss.task) == 2
@@ -137,6 +137,23 @@ def test_total_is_task_plus_gamma_times_policy() -> None:
 def test_without_steps_there_is_no_policy_term() -> None:
     loss = Objective(gamma=1.0)(torch.tensor([1.0, 3.0]), [])
     assert float(loss.total) == float(loss.task) == 2
+
+
+def test_copies_of_one_graph_draw_apart_in_training() -> None:
+    """Else their losses were equal, and a baseline over the batch would take all of the policy's gradient away."""
+    model = tiny()
+    edges, batch = many_graphs(8)
+    output = model(X.repeat(8, 1), edges, batch=batch)
+    assert task_loss(output.prediction).unique().numel() > 1
+    again = model(X.repeat(8, 1), edges, batch=batch, seed=1)
+    assert again.prediction.unique().numel() == 1  # with a seed given, equal graphs are treated equally
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (5,), ()])
+def test_losses_of_another_shape(shape: tuple[int, ...]) -> None:
+    blank = torch.zeros(2, 3)
+    with pytest.raises(ValueError, match=r"losses must have one loss per graph, shape \[2\], but it has"):
+        Objective()(torch.zeros(shape), [StepTrace(*[blank] * 6)])
 
 
 def test_negative_gamma() -> None:

@@ -16,6 +16,8 @@ from pfgnn.model.numeric import check_positive
 from pfgnn.training.distinguish import told_apart
 from pfgnn.training.objective import Objective
 
+TRAINING, TEST, PAIRS = range(3)  # streams of relabellings that never overlap, whatever the seeds
+LARGEST = 100_000  # steps, particles or updates that a demo may be asked for
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)  # the ten classes of Murphy et al., ICML 2019
 
 
@@ -39,7 +41,10 @@ class DemoConfig:
 
     def __post_init__(self) -> None:
         for name in ("steps", "particles", "updates"):
-            check_positive(name, getattr(self, name))
+            if check_positive(name, getattr(self, name)) > LARGEST:
+                raise ValueError(f"{name} must be at most {LARGEST} in the demo, but it is {getattr(self, name)}")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed must lie in 0..2**63 - 1, but it is {self.seed}")
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,8 @@ class DemoResult:
 class Batches:
     """Endless batches of freshly relabelled graphs, all ten classes in equal parts."""
 
-    def __init__(self, nodes: int, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
+    def __init__(self, nodes: int, seed: int, purpose: int) -> None:
+        self.rng = np.random.default_rng([seed, purpose])
         self.graphs = [csl(nodes, skip) for skip in SKIPS]
 
     def draw(self, copies: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -119,7 +124,7 @@ def run_model(name: str, model: PFGNN, config: DemoConfig, progress: Callable[[s
 
 def train(model: PFGNN, config: DemoConfig, report: Callable[[int, float], None]) -> list[float]:
     """Minimise the objective on fresh batches; return the accuracy on each batch before its update."""
-    batches = Batches(config.nodes, config.seed)
+    batches = Batches(config.nodes, config.seed, TRAINING)
     objective = Objective(config.gamma)
     optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
     curve = []
@@ -139,14 +144,14 @@ def train(model: PFGNN, config: DemoConfig, report: Callable[[int, float], None]
 @torch.no_grad()
 def accuracy_on_fresh_graphs(model: PFGNN, config: DemoConfig) -> float:
     """Share of fresh relabelled graphs whose class is named."""
-    edge_index, batch, classes = Batches(config.nodes, config.seed + 1).draw(config.test_copies)
+    edge_index, batch, classes = Batches(config.nodes, config.seed, TEST).draw(config.test_copies)
     return float((model(None, edge_index, batch=batch).prediction.argmax(1) == classes).double().mean())
 
 
 @torch.no_grad()
 def pairs_told_apart(model: PFGNN, config: DemoConfig) -> tuple[tuple[int, int], tuple[int, int]]:
     """How many pairs of different classes are told apart, and how many pairs of isomorphic copies."""
-    batches, rng = Batches(config.nodes, config.seed + 2), np.random.default_rng(config.seed)
+    batches, rng = Batches(config.nodes, config.seed, PAIRS), np.random.default_rng(config.seed)
     sets = []  # each [R, classes, C]: R outputs of each class, every one on a fresh relabelling
     for _ in range(config.control_sets):
         edge_index, batch, _ = batches.draw(config.draws)

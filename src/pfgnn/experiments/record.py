@@ -1,10 +1,7 @@
 """What a result needs to be believed: the code, the versions and the device it came from."""
 
-import json
-import os
 import platform
 import subprocess
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -32,22 +29,6 @@ def commit() -> str | None:
         return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".") else "")
     except (OSError, subprocess.CalledProcessError):
         return None
-
-
-def write_json(path: Path, content: object) -> None:
-    """Write JSON, whole or not at all."""
-    write_atomically(path, lambda temporary: temporary.write_text(json.dumps(content, indent=2) + "\n"))
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a temporary file of the same ending, then rename it to ``path``."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
-    try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _git(*arguments: str) -> str:

@@ -20,7 +20,7 @@ def from_smiles(smiles: str) -> Graph:
         A graph with `x` = (atomic number, formal charge, number of hydrogens), int64 [n, 3], and `edge_attr` = bond
         type (1 single, 2 double, 3 triple, 4 aromatic), int64 [m, 1].
     """
-    chem, base = _rdkit()
+    chem, base = rdkit_modules()
     with base.BlockLogs():
         molecule = chem.MolFromSmiles(smiles)
     if molecule is None:
@@ -38,7 +38,7 @@ def to_smiles(graph: Graph) -> str:
     """Write a graph with the labels of `from_smiles` as RDKit's canonical SMILES."""
     if graph.x is None or graph.x.shape[1] != 3 or graph.edge_attr is None or graph.edge_attr.shape[1] != 1:
         raise ValueError("graph has other labels than from_smiles gives, but must have x [n, 3] and edge_attr [m, 1]")
-    chem, base = _rdkit()
+    chem, base = rdkit_modules()
     kinds = {number: chem.BondType.names[name] for name, number in BOND_TYPES.items()}
     molecule = chem.RWMol()
     for number, charge, hydrogens in graph.x.tolist():
@@ -58,7 +58,7 @@ def to_smiles(graph: Graph) -> str:
         try:
             chem.SanitizeMol(molecule)
         except chem.MolSanitizeException as error:
-            raise ValueError(f"graph is not a valid molecule: {error}.") from None
+            raise ValueError(f"graph is not a valid molecule: {error}") from None
     return str(chem.MolToSmiles(molecule))
 
 
@@ -66,7 +66,7 @@ def read_smiles(path: str | Path) -> list[Graph]:
     """Read a file with one molecule a line, its SMILES before the first blank; empty lines are skipped."""
     file = Path(path)
     graphs = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(file.read_text(encoding="latin-1").splitlines(), start=1):
         try:
             graphs += [from_smiles(token) for token in line.split()[:1]]
         except ValueError as error:
@@ -81,7 +81,8 @@ def _bond_number(bond: Any, smiles: str) -> int:
     return BOND_TYPES[name]
 
 
-def _rdkit() -> tuple[ModuleType, ModuleType]:
+def rdkit_modules() -> tuple[ModuleType, ModuleType]:
+    """RDKit's Chem and rdBase, or a sentence that says how to get them."""
     try:
         from rdkit import Chem, rdBase
     except ImportError:

@@ -27,6 +27,9 @@ class GraphBatch(NamedTuple):
 
 def make_batch(x: Tensor | None, edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor | None) -> GraphBatch:
     """Check the arguments of a forward pass and bind them together; one sentence says what is wrong."""
+    for name, value in (("x", x), ("edge_index", edge_index), ("edge_attr", edge_attr), ("batch", batch)):
+        if not isinstance(value, Tensor) and (value is not None or name == "edge_index"):
+            raise TypeError(f"{name} must be a torch tensor, but it is a {type(value).__name__}")
     num_nodes = _num_nodes(x, batch)
     if x is not None and not torch.isfinite(x).all():
         raise ValueError("x must be finite, but it holds NaN or infinity")
@@ -40,8 +43,8 @@ def make_batch(x: Tensor | None, edge_index: Tensor, edge_attr: Tensor | None, b
     if edge_attr is not None:
         if edge_attr.shape[:1] != edge_index.shape[1:]:
             raise ValueError(
-                f"edge_attr must have one row per edge, but it has {len(edge_attr)} rows "
-                f"for {edge_index.shape[1]} edges"
+                f"edge_attr must have one row for each of {edge_index.shape[1]} edges, "
+                f"but its shape is {list(edge_attr.shape)}"
             )
         if not torch.isfinite(edge_attr).all():
             raise ValueError("edge_attr must be finite, but it holds NaN or infinity")
@@ -69,11 +72,12 @@ def _num_nodes(x: Tensor | None, batch: Tensor | None) -> int:
 
 def _with_sizes(edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor) -> GraphBatch:
     if (batch[1:] < batch[:-1]).any() or int(batch[0]) < 0:
-        raise ValueError("batch must be sorted, starting at 0, but it is not")
+        raise ValueError("batch must be sorted and not negative, but it is not")
+    gaps = (batch[1:] - batch[:-1] > 1).nonzero()
+    if len(gaps) or int(batch[0]) > 0:
+        missing = int(batch[gaps[0]]) + 1 if len(gaps) and int(batch[0]) == 0 else 0
+        raise ValueError(f"batch must name every graph from 0 on, but graph {missing} has no node")
     sizes = torch.bincount(batch)
-    if (sizes == 0).any():
-        missing = int((sizes == 0).nonzero()[0])
-        raise ValueError(f"batch must name every graph 0..{len(sizes) - 1}, but graph {missing} has no node")
     crossing = batch[edge_index[0]] != batch[edge_index[1]]
     if crossing.any():
         u, v = edge_index[:, crossing][:, 0].tolist()

@@ -67,7 +67,8 @@ def enumerate_tree(
         log_p = log_probabilities(model.policy(last.embeddings, graph), allowed_vertices(last.used, graph), graph)
         possible = (log_p > FORBIDDEN / 2).T.nonzero()  # [P', 2]: every path with every vertex it may draw next
         parents, v = possible.unbind(1)
-        draw = Draw(v[None, :, None], torch.ones_like(v, dtype=torch.bool)[None, :, None], log_p[v, parents][None])
+        drawn = v[None, :, None]  # [1, P', 1]
+        draw = Draw(drawn, torch.ones_like(drawn, dtype=torch.bool), log_p[v, parents][None])
         k = torch.arange(len(v), device=v.device)
         parted = last.embeddings if P == 1 else last.embeddings[:, parents]
         embeddings = model.refine[t](model.individualise(parted, draw, noise, t, k), graph)

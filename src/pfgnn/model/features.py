@@ -18,7 +18,7 @@ class Continuous(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Encode; see the class."""
-        x = x[:, None] if x.dim() == 1 else x
+        x = x[:, None] if x.dim() == 1 else x.flatten(1)
         if x.shape[1] != self.linear.in_features:
             raise ValueError(f"{self.name} must have {self.linear.in_features} columns, but it has {x.shape[1]}")
         return bounded(self.linear(bounded(x.to(self.linear.weight.dtype))))
@@ -50,22 +50,25 @@ class Categorical(nn.Module):
 
 
 class Constant(nn.Module):
-    """The same learned h for every node, where there are no features (the text's H0, not the listing's)."""
+    """The same learned h for every row, where there are no features (the text's H0, not the listing's)."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, name: str, width: int) -> None:
         super().__init__()
+        self.name = name
         self.value = nn.Parameter(torch.randn(width))
 
     def forward(self, x: Tensor) -> Tensor:
         """One row per row of ``x``, of shape [N] or [N, 0] -> [N, D]."""
         if x.dim() > 1 and x.shape[1]:
-            raise ValueError(f"x must have no columns for a model with in_channels=0, but it has {x.shape[1]}")
+            raise ValueError(f"{self.name} must have no columns for a model built with 0 of them, not {x.shape[1]}")
         return self.value.expand(len(x), -1)
 
 
 def encoder(name: str, channels: int | Sequence[int], width: int) -> Continuous | Categorical | Constant:
     """The encoder for ``channels``: a number of continuous columns, category counts per column, or 0 for none."""
-    if not isinstance(channels, int):
+    if isinstance(channels, Sequence) and not isinstance(channels, str):
+        if not channels:
+            raise ValueError(f"{name} channels must name at least one column's categories, but it is empty")
         return Categorical(name, channels, width)
-    check_positive(f"{name} channels", channels, least=0)
-    return Continuous(name, channels, width) if channels else Constant(width)
+    number = check_positive(f"{name} channels", channels, least=0)
+    return Continuous(name, number, width) if number else Constant(name, width)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.numeric import bounded
+from pfgnn.model.numeric import bounded, check_positive
 from pfgnn.model.policy import Draw
 from pfgnn.model.randomness import Noise, Purpose
 
@@ -23,6 +23,7 @@ class Individualise(nn.Module):
         super().__init__()
         if not 0 < share <= 1:
             raise ValueError(f"share must lie in (0, 1], but it is {share}")
+        self.width = check_positive("width", width)
         self.dimensions = max(1, round(share * width))
 
     def forward(self, H: Tensor, draw: Draw, noise: Noise, step: int, particles: Tensor) -> Tensor:
@@ -41,19 +42,23 @@ class Individualise(nn.Module):
         raise NotImplementedError
 
 
-class Multiplicative(Individualise):
-    """h_v ← h_v ⊙ MLP(h_v), the paper's mask matrix M (Equation 5)."""
+class Learned(Individualise):
+    """A recolouring by an MLP."""
 
     def __init__(self, width: int, share: float = 1.0) -> None:
         super().__init__(width, share)
         self.mlp = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+
+
+class Multiplicative(Learned):
+    """h_v ← h_v ⊙ MLP(h_v), the paper's mask matrix M (Equation 5)."""
 
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """h ⊙ MLP(h)."""
         return h * self.mlp(h)
 
 
-class Additive(Multiplicative):
+class Additive(Learned):
     """h_v ← h_v + MLP(h_v); moves a zero embedding too."""
 
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:

@@ -55,7 +55,10 @@ class BatchNorm(nn.Module):
 
     def forward(self, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
         """Normalise; see the class."""
-        return self.norm(bounded(h).reshape(-1, h.shape[-1])).view_as(h)
+        rows = bounded(h).reshape(-1, h.shape[-1])
+        if self.training and len(rows) == 1:
+            raise ValueError("norm='batch' needs more than one node and particle in training, but there is one")
+        return self.norm(rows).view_as(h)
 
 
 class LayerNorm(nn.Module):

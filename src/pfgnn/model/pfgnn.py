@@ -5,28 +5,32 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
 
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.belief import Belief, effective_sample_size, initial_belief, normalise
-from pfgnn.model.features import encoder
+from pfgnn.model.features import Constant, encoder
 from pfgnn.model.individualise import Individualise, Multiplicative
-from pfgnn.model.numeric import check_positive
+from pfgnn.model.numeric import check_module, check_positive
 from pfgnn.model.observe import SetObservation
 from pfgnn.model.policy import Draw, MLPPolicy, allowed_vertices, draw_vertices, mark_used
-from pfgnn.model.randomness import Noise, check_key, default_graph_key, default_node_key, make_noise
+from pfgnn.model.randomness import Noise, check_key, default_graph_key, default_node_key, fold, make_noise
 from pfgnn.model.readout import Readout
 from pfgnn.model.refine import Refine, fresh_copy
 from pfgnn.model.resample import SoftResampling
 
 
 class StepTrace(NamedTuple):
-    """What one step did: ``vertices`` [G, K, m] drawn, ``log_prob`` [G, K] of that, ``log_weights`` [G, K] after
-    the observation, ``ess`` [G] their effective sample size, ``ancestors`` [G, K] of the resampling.
+    """What one step did, for all K particles, also those that its resampling dropped.
 
-    All K draws are here, also those of particles that the resampling then dropped.
+    Fields: ``vertices`` [G, K, m], node numbers in the batch; ``valid`` [G, K, m], False where a graph had fewer than
+    m vertices to draw; ``log_prob`` [G, K] of the draws; ``log_weights`` [G, K] after the observation; ``ess`` [G],
+    their effective sample size; ``ancestors`` [G, K] of the resampling.
     """
 
     vertices: Tensor
+    valid: Tensor
     log_prob: Tensor
     log_weights: Tensor
     ess: Tensor
@@ -50,13 +54,14 @@ class PFGNN(nn.Module):
 
     Args:
         backbone: the GNN, from width D to width D: a shipped one, or any module with
-            ``forward(x, edge_index[, edge_attr])``. It refines the features; each step gets a fresh copy.
+            ``forward(x, edge_index[, edge_attr])``. It refines the features as it is; each step gets a copy with
+            parameters drawn anew.
         out_channels: number of outputs C.
         in_channels: number of continuous node features, or category counts per column, or 0 for none.
         edge_channels: the same for edges; None hands ``edge_attr`` to the backbone as it is.
         steps: T, the individualisations of a particle. With T = 0 the model is its backbone.
         particles: K; may be changed at each call.
-        step_backbone: another GNN for the steps, e.g. one with fewer layers.
+        step_backbone: another GNN for the steps, e.g. one with fewer layers; copied in the same way.
         share_steps: one set of parameters for the GNN of all steps (the paper has one each).
         vertices_per_step: m, vertices individualised at once.
         mask_used: never individualise a vertex twice, while there are others.
@@ -96,13 +101,17 @@ class PFGNN(nn.Module):
         self.encode_nodes = encoder("x", in_channels, D)
         self.encode_edges = None if edge_channels is None else encoder("edge_attr", edge_channels, D)
         self.refine = nn.ModuleList([Refine(backbone)])  # [0] before the first step, [t] in step t
-        for t in range(steps):
-            shared = share_steps and t > 0
-            self.refine.append(self.refine[1] if shared else Refine(fresh_copy(step_backbone or backbone)))
-        self.policy = policy or MLPPolicy(D)
-        self.individualise = individualise or Multiplicative(D)
-        self.observe = observe or SetObservation(D)
-        self.resample = resample or SoftResampling()
+        model_of_step = backbone if step_backbone is None else step_backbone
+        _width(model_of_step, D)
+        for t in range(self.steps):
+            self.refine.append(self.refine[1] if share_steps and t else Refine(fresh_copy(model_of_step)))
+        self.policy = MLPPolicy(D) if policy is None else policy
+        self.individualise = Multiplicative(D) if individualise is None else individualise
+        self.observe = SetObservation(D) if observe is None else observe
+        self.resample = SoftResampling() if resample is None else resample
+        for name in ("policy", "individualise", "observe", "resample"):
+            check_module(name, getattr(self, name))
+        _width(self.individualise, D)
         self.readout = Readout(D, steps, check_positive("out_channels", out_channels), level, pool, second_moment)
         # The seed of the next training pass. Saved with the parameters, so that a resumed run draws as if unbroken.
         self.register_buffer("passes", torch.zeros((), dtype=torch.int64))
@@ -130,13 +139,14 @@ class PFGNN(nn.Module):
             batch: graph number of each node [N], sorted; None for one graph.
             particles: K for this call.
             seed: of all draws. By default 0 in evaluation, and a new one each pass in training.
-            graph_key: a number per graph [G] that its draws depend on; by default made from its edges.
+            graph_key: a number per graph [G] that its draws depend on; by default made from its edges, and in a
+                training pass without a seed from its place too.
             node_key: a number per node [N], likewise; by default the node's position in its graph.
             chunk: particles computed at a time, to bound memory; the numbers stay the same.
         """
         K = self.particles if particles is None else check_positive("particles", particles)
-        chunks = torch.split(torch.arange(K, device=edge_index.device), self._chunk(chunk, K))
         H, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key)  # 3
+        chunks = torch.split(torch.arange(K, device=H.device), self._chunk(chunk, K))
 
         belief = initial_belief(self.refine[0](H[:, None], graph)[:, 0], K, graph.num_graphs, self.mask_used)  # 4
         moments, trace = [self.readout.moments(belief, graph)], []
@@ -146,7 +156,7 @@ class PFGNN(nn.Module):
             belief = Belief(H, log_w, mark_used(belief.used, draw))
             moments.append(self.readout.moments(belief, graph))  # before resampling, which only adds variance
             belief, ancestors = self.resample(belief, noise, t)  # 12
-            trace.append(StepTrace(draw.vertices, draw.log_prob, log_w, effective_sample_size(log_w), ancestors))
+            trace.append(StepTrace(*draw, log_w, effective_sample_size(log_w), ancestors))
         return Output(self.readout(moments, graph), belief, trace)  # 14-17
 
     def transition(self, t: int, belief: Belief, graph: GraphBatch, noise: Noise, k: Tensor) -> tuple[Tensor, Draw]:
@@ -170,20 +180,37 @@ class PFGNN(nn.Module):
     ) -> tuple[Tensor, GraphBatch, Noise]:
         """Check the input, encode its features: H0 [N, D] (line 3), the graphs, and the noise of this pass."""
         graph = make_batch(x, edge_index, edge_attr, batch)
+        if x is None and not isinstance(self.encode_nodes, Constant):
+            raise ValueError("x is None, but the model was built with in_channels")
         H = self.encode_nodes(graph.batch if x is None else x)
-        if self.encode_edges is not None:
-            if edge_attr is None:
-                raise ValueError("edge_attr is None, but the model was built with edge_channels")
-            graph = graph._replace(edge_attr=self.encode_edges(edge_attr))
-        graph_key = default_graph_key(graph) if graph_key is None else check_key("graph_key", graph_key, graph.sizes)
-        node_key = default_node_key(graph) if node_key is None else check_key("node_key", node_key, graph.batch)
+        graph = graph._replace(edge_attr=self._encode_edges(edge_index, edge_attr, H.dtype))
+        if graph_key is None:
+            graph_key = default_graph_key(graph)
+            if self.training and seed is None:  # equal graphs of a batch draw apart, as a baseline over it needs
+                graph_key = fold(graph_key, torch.arange(graph.num_graphs, device=H.device))
+        if node_key is None:
+            node_key = default_node_key(graph)
+        check_key("graph_key", graph_key, graph.sizes)
+        check_key("node_key", node_key, graph.batch)
         return H, graph, make_noise(self._seed(seed), graph_key, node_key, graph.batch)
+
+    def _encode_edges(self, edge_index: Tensor, edge_attr: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+        if edge_attr is not None and not any(isinstance(p, Refine) and p.reads_edge_attr for p in self.modules()):
+            raise ValueError(
+                f"edge_attr was given, but the backbone {type(self.refine[0].backbone).__name__} does not read it; "
+                "leave it out, or take one that does, such as GINE, PNA(edges=True) or MPNN"
+            )
+        if self.encode_edges is None:
+            return edge_attr.to(dtype) if edge_attr is not None and edge_attr.is_floating_point() else edge_attr
+        if edge_attr is None and not isinstance(self.encode_edges, Constant):
+            raise ValueError("edge_attr is None, but the model was built with edge_channels")
+        return self.encode_edges(edge_index[0] if edge_attr is None else edge_attr)
 
     def _chunk(self, chunk: int | None, K: int) -> int:
         if chunk is None:
             return K
-        if self.training and any(isinstance(part, nn.BatchNorm1d) for part in self.modules()):
-            raise ValueError("chunk must be None in training with batch normalisation, which mixes the particles")
+        if self.training and any(isinstance(part, _BatchNorm | _DropoutNd) for part in self.modules()):
+            raise ValueError("chunk must be None in training with batch normalisation or dropout, whose numbers change")
         return check_positive("chunk", chunk)
 
     def _seed(self, seed: int | Tensor | None) -> int | Tensor:
@@ -195,12 +222,13 @@ class PFGNN(nn.Module):
         return self.passes.clone()
 
 
-def _width(backbone: nn.Module, width: int | None) -> int:
-    own: int | None = getattr(backbone, "width", None)
+def _width(part: nn.Module, width: int | None) -> int:
+    own: int | None = getattr(part, "width", None)
+    name = type(part).__name__
     if width is None and own is None:
-        raise ValueError(f"width must be given, for the backbone {type(backbone).__name__} does not say its own")
+        raise ValueError(f"width must be given, for the backbone {name} does not say its own")
     if width is not None and own is not None and width != own:
-        raise ValueError(f"width must be {own}, the backbone's, but it is {width}")
+        raise ValueError(f"{name} has width {own}, but the model has width {width}")
     return check_positive("width", width or own or 0)
 
 

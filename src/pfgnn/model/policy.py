@@ -11,14 +11,14 @@ from pfgnn.model.refine import Refine
 from pfgnn.model.segments import segment_argmax, segment_log_softmax, segment_sum
 
 # The score of a vertex that may not be drawn: its probability underflows to 0, and nothing turns into NaN.
-FORBIDDEN = -1e30
+FORBIDDEN = -1e30  # scores are at least float32
 
 
 class Draw(NamedTuple):
     """The vertices a step individualises.
 
     Fields: ``vertices`` [G, K, m], node numbers in the batch; ``valid`` [G, K, m], False where a graph of fewer
-    than m vertices had none left; ``log_prob`` [G, K], log P of the m draws in their order.
+    than m free vertices had none left; ``log_prob`` [G, K], log P of the m draws in their order.
     """
 
     vertices: Tensor
@@ -72,11 +72,13 @@ def mark_used(used: Tensor | None, draw: Draw) -> Tensor | None:
     if used is None:
         return None
     column = torch.arange(used.shape[1], device=used.device)[:, None]
-    return used.index_put((draw.vertices, column), draw.valid | used[draw.vertices, column])
+    times = torch.zeros_like(used, dtype=torch.int32)  # counted, for a draw that is not valid repeats a vertex
+    return used | (times.index_put((draw.vertices, column), draw.valid.int(), accumulate=True) > 0)
 
 
 def log_probabilities(scores: Tensor, free: Tensor | None, graph: GraphBatch) -> Tensor:
     """log P(v | H) = log softmax of the scores over the free vertices of each graph: [N, K] -> [N, K]."""
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if free is not None:
         scores = torch.where(free, scores, FORBIDDEN)
     return segment_log_softmax(scores, graph.batch, graph.num_graphs)

@@ -62,8 +62,19 @@ class Noise(NamedTuple):
 
 def make_noise(seed: int | Tensor, graph_key: Tensor, node_key: Tensor, batch: Tensor) -> Noise:
     """Bind a seed (an int or an int64 scalar), graph keys [G] and node keys [N] into the noise of one pass."""
-    start = torch.as_tensor(seed, dtype=torch.int64, device=graph_key.device)
-    return Noise(fold(mix(start), graph_key), node_key, batch)
+    return Noise(fold(mix(_check_seed(seed, graph_key.device)), graph_key), node_key, batch)
+
+
+def _check_seed(seed: int | Tensor, device: torch.device) -> Tensor:
+    if isinstance(seed, Tensor):
+        if seed.dtype != torch.int64 or seed.dim():
+            raise TypeError(f"seed must be an int64 scalar, but it has dtype {seed.dtype}, shape {list(seed.shape)}")
+        return seed.to(device)
+    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+        raise TypeError(f"seed must be an int, but it is {seed!r}")
+    if not -(2**63) <= seed < 2**63:
+        raise ValueError(f"seed must fit into 64 bits, but it is {seed}")
+    return torch.tensor(int(seed), device=device)
 
 
 def default_graph_key(graph: GraphBatch) -> Tensor:
@@ -83,6 +94,8 @@ def default_node_key(graph: GraphBatch) -> Tensor:
 
 def check_key(argument: str, key: Tensor, like: Tensor) -> Tensor:
     """The key, or a sentence where it is not int64 of the right length."""
+    if not isinstance(key, Tensor):
+        raise TypeError(f"{argument} must be a torch tensor, but it is a {type(key).__name__}")
     if key.dtype != torch.int64:
         raise TypeError(f"{argument} must have dtype int64, but it has {key.dtype}")
     if key.shape != like.shape:

@@ -31,7 +31,8 @@ class Readout(nn.Module):
         second_moment: bool = False,
     ) -> None:
         super().__init__()
-        self.pool = choose("pool", pool, POOLS) if choose("level", level, {"graph": True, "node": False}) else None
+        reduce = choose("pool", pool, POOLS)
+        self.pool = reduce if choose("level", level, {"graph": True, "node": False}) else None
         self.second_moment = second_moment
         columns = (steps + 1) * (2 * width if second_moment else width)
         self.head = nn.Sequential(nn.Linear(columns, width), nn.ReLU(), nn.Linear(width, out_channels))
@@ -40,12 +41,11 @@ class Readout(nn.Module):
         """The mean particle Σ_k w_k H_k, and Σ_k w_k H_k² if asked for: [N, D']."""
         H = belief.embeddings
         if H.shape[1] == 1:  # all particles equal, and the weights sum to 1
-            mean, square = H[:, 0], H[:, 0].square()
+            powers = [H[:, 0]] if not self.second_moment else [H[:, 0], H[:, 0].square()]
         else:
-            w = belief.weights[graph.batch][:, None]  # [N, 1, K]
-            mean = (w @ H).squeeze(1)
-            square = (w @ H.square()).squeeze(1) if self.second_moment else mean
-        return torch.cat([mean, square], -1) if self.second_moment else mean
+            w = belief.weights[graph.batch][:, None].to(H.dtype)  # [N, 1, K]
+            powers = [(w @ power).squeeze(1) for power in ([H, H.square()] if self.second_moment else [H])]
+        return torch.cat(powers, -1)
 
     def features(self, moments: list[Tensor], graph: GraphBatch) -> Tensor:
         """f̃(G), what the head reads: T + 1 moments [N, D'] -> [G, (T + 1) D'] or [N, (T + 1) D']."""

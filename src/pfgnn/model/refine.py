@@ -2,11 +2,13 @@
 
 import copy
 import inspect
+from inspect import Parameter
 
 import torch
 from torch import Tensor, nn
 
 from pfgnn.model.batch import GraphBatch
+from pfgnn.model.numeric import check_module
 
 
 class Refine(nn.Module):
@@ -21,45 +23,45 @@ class Refine(nn.Module):
 
     def __init__(self, backbone: nn.Module) -> None:
         super().__init__()
+        check_module("backbone", backbone)
         self.backbone = backbone
         self.particle_axis = bool(getattr(backbone, "particle_axis", False))
         parameters = inspect.signature(backbone.forward).parameters
         self.accepts = frozenset(parameters)
-        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
-
-    def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
-        """Refine every particle; see the class."""
-        if graph.edge_attr is not None and not self.reads_edge_attr:
-            raise ValueError(
-                f"edge_attr was given, but the backbone {type(self.backbone).__name__} does not read it; "
-                "leave it out, or take one that does, such as GINE, PNA(edges=True) or MPNN"
-            )
-        refined = self._call(H, graph) if self.particle_axis else self._on_copies(H, graph)
-        if refined.shape != H.shape:
-            raise ValueError(
-                f"the backbone {type(self.backbone).__name__} must keep the width {H.shape[-1]}, "
-                f"but it returned {refined.shape[-1]}"
-            )
-        return refined
+        self.variadic = {p.kind for p in parameters.values()} & {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
 
     @property
     def reads_edge_attr(self) -> bool:
-        """Whether the backbone takes edge features."""
-        return bool(getattr(self.backbone, "reads_edge_attr", "edge_attr" in self.accepts or self.variadic))
+        """Whether the backbone takes edge features: it says so itself, or its forward has a place for them."""
+        own = getattr(self.backbone, "reads_edge_attr", getattr(self.backbone, "supports_edge_attr", None))
+        return bool(self.variadic or "edge_attr" in self.accepts) if own is None else bool(own)
 
-    def _on_copies(self, H: Tensor, graph: GraphBatch) -> Tensor:
+    def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
+        """Refine every particle; see the class."""
+        if self.particle_axis:
+            return self._call(H, graph)
         K = H.shape[1]
         flat = H.transpose(0, 1).reshape(-1, H.shape[2])  # [N, K, D] -> [K N, D], particle by particle
-        out: Tensor = self._call(flat, copies(graph, K))
-        return out.view(K, -1, out.shape[-1]).transpose(0, 1)  # [N, K, D]
+        return self._call(flat, copies(graph, K)).view(K, -1, H.shape[2]).transpose(0, 1)  # [N, K, D]
 
     def _call(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        optional = {"edge_attr": graph.edge_attr, "batch": graph.batch, "batch_size": graph.num_graphs}
-        if graph.edge_attr is None:
-            del optional["edge_attr"]
-        if self.variadic and graph.edge_attr is not None:
-            return self.backbone(x, graph.edge_index, graph.edge_attr)
-        return self.backbone(x, graph.edge_index, **{k: v for k, v in optional.items() if k in self.accepts})
+        """The backbone with those of PyG's optional arguments that it takes; its result is checked."""
+        extra: list[Tensor] = []
+        named: dict[str, object] = {"batch": graph.batch, "batch_size": graph.num_graphs}
+        named = {name: value for name, value in named.items() if name in self.accepts}
+        if graph.edge_attr is not None and self.reads_edge_attr:
+            if Parameter.VAR_POSITIONAL in self.variadic:
+                extra = [graph.edge_attr]
+            else:
+                named["edge_attr"] = graph.edge_attr
+        refined = self.backbone(x, graph.edge_index, *extra, **named)
+        if not isinstance(refined, Tensor) or refined.shape != x.shape:
+            came = f"shape {list(refined.shape)}" if isinstance(refined, Tensor) else f"a {type(refined).__name__}"
+            raise ValueError(
+                f"the backbone {type(self.backbone).__name__} must return a tensor of the shape of x, {list(x.shape)}, "
+                f"but it returned {came}"
+            )
+        return refined
 
 
 def copies(graph: GraphBatch, K: int) -> GraphBatch:
@@ -68,7 +70,7 @@ def copies(graph: GraphBatch, K: int) -> GraphBatch:
     shifted = graph.edge_index[:, None] + len(graph.batch) * copy_number  # [2, K, E]
     return GraphBatch(
         edge_index=shifted.flatten(1),
-        edge_attr=None if graph.edge_attr is None else graph.edge_attr.repeat(K, 1),
+        edge_attr=None if graph.edge_attr is None else torch.cat([graph.edge_attr] * K),
         batch=(graph.batch + graph.num_graphs * copy_number).flatten(),
         sizes=graph.sizes.repeat(K),
         num_graphs=K * graph.num_graphs,

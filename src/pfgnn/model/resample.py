@@ -69,6 +69,8 @@ class ESSResampling(nn.Module):
 
     def __init__(self, inner: SoftResampling, threshold: float = 0.5) -> None:
         super().__init__()
+        if not isinstance(inner, SoftResampling):
+            raise TypeError(f"inner must be a SoftResampling or SystematicResampling, but it is {inner!r}")
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold must lie in [0, 1], but it is {threshold}")
         self.inner = inner
@@ -78,7 +80,8 @@ class ESSResampling(nn.Module):
         """Resample where it is needed; see the class."""
         K = belief.log_weights.shape[1]
         ancestors, log_weights = self.inner.draw(belief.log_weights, noise, step)
-        low = (effective_sample_size(belief.log_weights) < self.threshold * K)[:, None]  # [G, 1]
+        # A hair below the threshold, for uniform weights have an ESS of K only up to rounding.
+        low = (effective_sample_size(belief.log_weights) < (1 - 1e-6) * self.threshold * K)[:, None]  # [G, 1]
         ancestors = torch.where(low, ancestors, torch.arange(K, device=low.device))
         log_weights = torch.where(low, normalise(log_weights), belief.log_weights)
         return belief.select(ancestors, log_weights, noise.batch), ancestors

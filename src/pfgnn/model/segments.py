@@ -31,7 +31,8 @@ def segment_argmax(values: Tensor, index: Tensor, size: int) -> Tensor:
     """Row of the largest value of each (never empty) segment: values [N, K], index [N] -> [size, K]."""
     largest = segment_max(values, index, size)[index]  # [N, K]
     row = torch.arange(values.shape[0], device=values.device)[:, None]
-    return segment_min(torch.where(values == largest, row, values.shape[0]), index, size)
+    # Where all values are NaN none is the largest; any row will do, for the NaN shows up elsewhere.
+    return segment_min(torch.where(values == largest, row, len(values) - 1), index, size)
 
 
 def segment_log_softmax(scores: Tensor, index: Tensor, size: int) -> Tensor:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from pfgnn.experiments.record import write_atomically
+from pfgnn.files import write_atomically
 from pfgnn.graphs.draw import draw_tree
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.tree import SearchTree
@@ -16,9 +16,16 @@ WIDEST_LEVEL = 100
 def draw_search_tree(graph: Graph, depth: int, path: Path) -> None:
     """Draw a graph's search tree down to ``depth`` into a picture file."""
     tree = SearchTree(graph)
-    width = max(map(len, tree.levels(depth)))
-    if width > WIDEST_LEVEL:
-        raise ValueError(f"depth {depth} has a level of {width} colourings, but at most {WIDEST_LEVEL} can be drawn")
+    level, width = [tree.root], 1
+    for number in range(1, depth + 1):  # level by level, for the tree may be far too wide to be enumerated
+        children = sum(node.target.size for node in level)
+        if children > WIDEST_LEVEL:
+            raise ValueError(
+                f"depth must be less than {number} here: level {number} has {children} colourings, "
+                f"but at most {WIDEST_LEVEL} can be drawn"
+            )
+        level = [child for node in level for child in tree.children(node)]
+        width = max(width, len(level))
     figure = Figure(figsize=(max(4.0, 0.9 * width), 2.2 * (depth + 1)), layout="constrained")
     draw_tree(tree, depth, figure.subplots())
     save_picture(figure, path)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from pfgnn.graphs.graph import Graph
+from pfgnn.model.numeric import check_positive
 from pfgnn.model.pfgnn import PFGNN
 from pfgnn.report.picture import save_picture
 
@@ -34,8 +35,9 @@ class Walk(NamedTuple):
 @torch.no_grad()
 def record_walk(model: PFGNN, graph: Graph, seed: int = 0) -> Walk:
     """Run the model on one graph without features, and follow its heaviest particle back to the root."""
+    check_positive("the model's steps", model.steps)
     colourings: list[Tensor] = []
-    handles = [r.register_forward_hook(lambda _, __, H: colourings.append(H)) for r in model.refine]
+    handles = [r.register_forward_hook(lambda _, __, H: colourings.append(H)) for r in set(model.refine)]
     edge_index, _ = graph.directed()
     batch = torch.zeros(graph.num_nodes, dtype=torch.int64)
     trace = model(None, torch.from_numpy(edge_index), batch=batch, seed=seed).trace
@@ -91,9 +93,11 @@ def _shades(colourings: list[Tensor]) -> list[Shades]:
         centred = H.double() - H.double().mean(0)
         axis = torch.linalg.svd(centred, full_matrices=False).Vh[0]
         value = centred @ axis
-        spread = float(value.max() - value.min())
-        # All nodes equal: one shade, from the middle, rather than the rounding errors' rainbow.
-        shades.append((((value - value.min()) / spread) if spread > 1e-4 else torch.full_like(value, 0.5)).numpy())
+        if count_colours(H) == 1:  # one shade, from the middle, rather than the rounding errors' rainbow
+            value = torch.full_like(value, 0.5)
+        else:
+            value = (value - value.min()) / (value.max() - value.min())
+        shades.append(value.numpy())
     return shades
 
 

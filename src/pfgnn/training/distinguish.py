@@ -21,7 +21,7 @@ def told_apart(
     Args: first, second: R independent outputs of each graph, relabelled afresh for each draw, [R, C].
     """
     both = np.concatenate([first, second])  # [2 R, C]
-    grouping = np.repeat([1.0, -1.0], [len(first), len(second)]) / len(first)
+    grouping = np.repeat([1 / len(first), -1 / len(second)], [len(first), len(second)])
     observed = np.linalg.norm(grouping @ both)
     if observed <= tolerance * np.abs(both).max():
         return False

@@ -24,7 +24,7 @@ def no_baseline(losses: Tensor) -> Tensor:
 
 
 def leave_one_out(losses: Tensor) -> Tensor:
-    """The mean loss of the batch's other graphs, independent of a graph's own draws: [G] -> [G]."""
+    """The mean loss of the batch's other graphs, whose draws are independent of a graph's own: [G] -> [G]."""
     others = max(len(losses) - 1, 1)
     return (losses.sum() - losses) / others
 
@@ -49,7 +49,14 @@ class Objective:
             raise ValueError(f"gamma must not be negative, but it is {self.gamma}")
 
     def __call__(self, losses: Tensor, trace: list[StepTrace]) -> Loss:
-        """The loss of a batch from its graphs' task losses [G] and the trace of the forward pass."""
+        """The loss of a batch from its graphs' task losses [G] and the trace of the forward pass.
+
+        At node level a graph's loss is the mean over its nodes, see ``pfgnn.model.segments.segment_mean``.
+        """
+        graphs = (len(trace[0].log_prob),) if trace else tuple(losses.shape[:1])
+        if losses.shape != graphs:
+            want = list(graphs) if trace else "[G]"
+            raise ValueError(f"losses must have one loss per graph, shape {want}, but it has {list(losses.shape)}")
         task = losses.mean()
         if not trace or self.gamma == 0:
             return Loss(task, task, torch.zeros_like(task))

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.numeric import check_positive
 from pfgnn.model.segments import segment_log_softmax, segment_sum
 
 
@@ -15,7 +16,7 @@ class GATLayer(nn.Module):
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
-        if width % heads:
+        if width % check_positive("heads", heads):
             raise ValueError(f"heads must divide the width {width}, but heads is {heads}")
         self.heads = heads
         self.linear = nn.Linear(width, width, bias=False)
@@ -45,4 +46,4 @@ class GAT(Stack):
     """A stack of :class:`GATLayer`. Args: width; layers; heads; norm, residual as in :class:`Stack`."""
 
     def __init__(self, width: int, layers: int = 3, heads: int = 4, norm: str = "graph", residual: bool = True) -> None:
-        super().__init__([GATLayer(width, heads) for _ in range(layers)], width, norm, residual)
+        super().__init__(lambda: GATLayer(width, heads), width, layers, norm, residual)

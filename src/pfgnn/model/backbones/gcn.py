@@ -32,4 +32,4 @@ class GCN(Stack):
     """A stack of :class:`GCNLayer`. Args: width; layers; norm, residual as in :class:`Stack`."""
 
     def __init__(self, width: int, layers: int = 3, norm: str = "graph", residual: bool = True) -> None:
-        super().__init__([GCNLayer(width) for _ in range(layers)], width, norm, residual)
+        super().__init__(lambda: GCNLayer(width), width, layers, norm, residual)

@@ -45,7 +45,7 @@ class GIN(Stack):
     layer = GINLayer
 
     def __init__(self, width: int, layers: int = 3, norm: str = "graph", residual: bool = True) -> None:
-        super().__init__([self.layer(width) for _ in range(layers)], width, norm, residual)
+        super().__init__(lambda: self.layer(width), width, layers, norm, residual)
 
 
 class GINE(GIN):

@@ -27,4 +27,4 @@ class GNNML1(Stack):
     """A stack of :class:`GNNML1Layer`. Args: width; layers; norm, residual as in :class:`Stack`."""
 
     def __init__(self, width: int, layers: int = 3, norm: str = "graph", residual: bool = True) -> None:
-        super().__init__([GNNML1Layer(width) for _ in range(layers)], width, norm, residual)
+        super().__init__(lambda: GNNML1Layer(width), width, layers, norm, residual)

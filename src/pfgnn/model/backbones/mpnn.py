@@ -40,4 +40,4 @@ class MPNN(Stack):
     def __init__(
         self, width: int, layers: int = 3, edge_hidden: int = 128, norm: str = "graph", residual: bool = True
     ) -> None:
-        super().__init__([MPNNLayer(width, edge_hidden) for _ in range(layers)], width, norm, residual)
+        super().__init__(lambda: MPNNLayer(width, edge_hidden), width, layers, norm, residual)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
+from pfgnn.model.numeric import check_positive
 from pfgnn.model.segments import segment_max, segment_mean, segment_min
 
 
@@ -18,24 +19,25 @@ class PNALayer(nn.Module):
 
     def __init__(self, width: int, towers: int, mean_log_degree: float, edges: bool) -> None:
         super().__init__()
-        if width % towers:
+        if width % check_positive("towers", towers):
             raise ValueError(f"towers must divide the width {width}, but towers is {towers}")
+        if not mean_log_degree > 0:
+            raise ValueError(f"mean_log_degree must be positive, but it is {mean_log_degree}")
         self.towers = towers
         self.mean_log_degree = mean_log_degree
         self.from_source = nn.Linear(width, towers * width, bias=False)  # A
         self.from_target = nn.Linear(width, towers * width)  # B
         self.from_edge = nn.Linear(width, towers * width, bias=False) if edges else None  # C
-        bound = (13 * width) ** -0.5
         self.post = nn.Parameter(torch.empty(towers, 13 * width, width // towers))  # U
         self.post_bias = nn.Parameter(torch.empty(towers, width // towers))
-        self._bound = bound
         self.mix = nn.Linear(width, width)  # V
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw the towers' maps as nn.Linear does; the linear maps reset themselves."""
-        nn.init.uniform_(self.post, -self._bound, self._bound)
-        nn.init.uniform_(self.post_bias, -self._bound, self._bound)
+        bound = self.post.shape[1] ** -0.5
+        nn.init.uniform_(self.post, -bound, bound)
+        nn.init.uniform_(self.post_bias, -bound, bound)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
         """x [N, ..., D], edge_index [2, E], edge_attr [E, D] if built with edges -> [N, ..., D]."""
@@ -72,14 +74,13 @@ class PNA(Stack):
         self,
         width: int,
         layers: int = 3,
-        towers: int = 5,
+        towers: int = 1,
         mean_log_degree: float = 1.0,
         edges: bool = False,
         norm: str = "graph",
         residual: bool = True,
     ) -> None:
-        convs: list[nn.Module] = [PNALayer(width, towers, mean_log_degree, edges) for _ in range(layers)]
-        super().__init__(convs, width, norm, residual)
+        super().__init__(lambda: PNALayer(width, towers, mean_log_degree, edges), width, layers, norm, residual)
         self.reads_edge_attr = edges
 
 

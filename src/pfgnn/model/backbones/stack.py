@@ -1,5 +1,7 @@
 """What every shipped backbone is: a stack of message-passing layers of one width."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -16,19 +18,22 @@ class Stack(nn.Module):
     A shipped backbone runs in PyG's manner on [N, D], and with a particle axis on [N, K, D], where all K
     particles share the edges. Edge embeddings are [E, D], the same for all particles.
 
-    Args: convs: the layers.  width: D.  norm: "graph" (per graph and particle), "batch", "layer", "none".
+    Args: layer: makes one layer.  width: D.  layers: how many.  norm: "graph" (per graph and particle), "batch",
+        "layer" or "none".
     """
 
     particle_axis = True
     reads_edge_attr = False
 
-    def __init__(self, convs: list[nn.Module], width: int, norm: str = "graph", residual: bool = True) -> None:
+    def __init__(
+        self, layer: Callable[[], nn.Module], width: int, layers: int, norm: str = "graph", residual: bool = True
+    ) -> None:
         super().__init__()
-        check_positive("layers", len(convs))
         self.width = check_positive("width", width)
+        make_norm = choose("norm", norm, NORMS)
         self.residual = residual
-        self.convs = nn.ModuleList(convs)
-        self.norms = nn.ModuleList(choose("norm", norm, NORMS)(width) for _ in convs)
+        self.convs = nn.ModuleList(layer() for _ in range(check_positive("layers", layers)))
+        self.norms = nn.ModuleList(make_norm(width) for _ in self.convs)
 
     def forward(
         self,
@@ -57,6 +62,8 @@ def check_edge_attr(backbone: str, edge_attr: Tensor | None, width: int) -> Tens
             f"{backbone} of width {width} needs edge_attr [E, {width}], but it is {list(edge_attr.shape)}; "
             "give PFGNN edge_channels to have the edges encoded"
         )
+    if not edge_attr.is_floating_point():
+        raise TypeError(f"{backbone} needs edge_attr of floats, but it has dtype {edge_attr.dtype}; see edge_channels")
     return edge_attr
 
 

@@ -1,0 +1,1 @@
+"""Measurements: ratios against a named alternative in one run, written to results/bench/."""

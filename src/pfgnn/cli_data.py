@@ -1,0 +1,131 @@
+"""The command line's data part: list, info, prepare, verify, convert."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+app = typer.Typer(no_args_is_help=True, help="Datasets by name, and your own.")
+console = Console()
+
+REJECTS_SHOWN = 20
+
+Name = Annotated[str, typer.Argument(help="A dataset's name, see `pfgnn data list`.")]
+Root = Annotated[Path | None, typer.Option(help="A folder to look in first.")]
+
+
+@app.command("list")
+def list_datasets(root: Root = None) -> None:
+    """Every dataset there is a name for, and whether it is here."""
+    from pfgnn.data.catalogue import ENTRIES
+    from pfgnn.data.load import find
+
+    table = Table("name", "what", "here")
+    for name, entry in ENTRIES.items():
+        found = find(name, root)
+        here = str(found) if found else "generated on demand" if entry.generate else "no"
+        table.add_row(name, entry.summary, here)
+    console.print(table)
+
+
+@app.command()
+def info(name: Name, root: Root = None) -> None:
+    """What a dataset holds: counts, features, parts, task, source and whom to cite."""
+    from pfgnn.data.load import load
+    from pfgnn.data.verify import statistics
+
+    dataset = load(name, root)
+    facts = {key: value for key, value in statistics(dataset).items() if " " not in key or key.startswith("fold 0")}
+    table = Table("", name, show_header=True)
+    task = dataset.task
+    for key, value in {
+        "task": f"{task.level} level, {task.outputs} outputs, loss {task.loss}, metric {task.metric}",
+        "targets": ", ".join(task.targets),
+        "node features": _features(dataset.x is not None, dataset.in_channels, dataset.node_categories is not None),
+        "edge features": _features(
+            dataset.edge_attr is not None, dataset.edge_channels, dataset.edge_categories is not None
+        ),
+        "positions": "yes" if dataset.pos is not None else "",
+        **facts,
+        **dataset.about,
+    }.items():
+        if value != "":
+            table.add_row(key, str(value))
+    console.print(table)
+
+
+@app.command()
+def prepare(
+    name: Name, out: Annotated[Path | None, typer.Option(help="Where to write.")] = None, root: Root = None
+) -> None:
+    """Read, generate or fetch a dataset and write it as one packed file."""
+    from pfgnn.data.load import cache_folder, load
+
+    path = out or cache_folder() / f"{name}.pfgnn"
+    dataset = load(name, root)
+    dataset.save(path)
+    console.print(f"Wrote {path}: {len(dataset)} graphs, {path.stat().st_size / 2**20:.1f} MiB.", soft_wrap=True)
+
+
+@app.command()
+def verify(name: Name, root: Root = None) -> None:
+    """Compare a dataset's counts, label statistics and content hash with what is published of it."""
+    from pfgnn.data.load import load
+    from pfgnn.data.verify import verify as check_facts
+
+    checks = check_facts(load(name, root))
+    table = Table("fact", "expected", "found", "")
+    for check in checks:
+        shown = [str(value)[:16] for value in (check.expected, check.found)]  # a hash is told by its beginning
+        table.add_row(check.fact, *shown, "[green]ok[/green]" if check.holds else "[red]differs[/red]")
+    console.print(table)
+    wrong = [check.fact for check in checks if not check.holds]
+    if wrong:
+        raise ValueError(f"{name} is not the published dataset: {', '.join(wrong)} differ")
+
+
+@app.command()
+def convert(
+    path: Annotated[Path, typer.Argument(help="CSV of SMILES, graph6 or sparse6, JSON lines, or a TU folder.")],
+    out: Annotated[Path, typer.Argument(help="The packed file to write, such as own.pfgnn.")],
+    kind: Annotated[str | None, typer.Option(help="csv, graph6, jsonl or tu; by default told from the ending.")] = None,
+    smiles_column: Annotated[str, typer.Option(help="CSV: the column of SMILES.")] = "smiles",
+    target: Annotated[list[str] | None, typer.Option(help="CSV: a target column; may be repeated.")] = None,
+    features: Annotated[str, typer.Option(help="Molecules: ogb, zinc or qm9.")] = "ogb",
+    labels: Annotated[Path | None, typer.Option(help="graph6: a file of labels, a line each.")] = None,
+    task: Annotated[str | None, typer.Option(help="classification or regression; by default told from y.")] = None,
+    on_error: Annotated[str, typer.Option(help="fail, or skip a line that cannot be read.")] = "fail",
+) -> None:
+    """Turn your own graphs into one packed dataset; rejected lines are listed with the reason."""
+    from pfgnn.data.convert import convert as convert_file
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as bar:
+        shown = bar.add_task(path.name, total=None)
+        done = convert_file(
+            path,
+            kind=kind,
+            smiles_column=smiles_column,
+            targets=target,
+            features=features,
+            labels=labels,
+            task=task,
+            on_error=on_error,
+            progress=lambda number, total: bar.update(shown, completed=number, total=total),
+        )
+    done.dataset.save(out)
+    for reject in done.rejects[:REJECTS_SHOWN]:
+        console.print(f"line {reject.line}: {reject.reason}", highlight=False, soft_wrap=True, markup=False)
+    if len(done.rejects) > REJECTS_SHOWN:
+        console.print(f"... and {len(done.rejects) - REJECTS_SHOWN} more")
+    kept, lost = len(done.dataset), len(done.rejects)
+    console.print(f"Wrote {out}: {kept} graphs; {lost} lines rejected.", soft_wrap=True)
+
+
+def _features(present: bool, channels: int | tuple[int, ...] | None, categorical: bool) -> str:
+    if not present:
+        return "none"
+    return f"categorical, {channels} categories" if categorical else f"continuous, {channels} columns"

@@ -1,0 +1,236 @@
+"""Batches: index lists turned into one graph of many by vectorised gathering, on any device."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pfgnn.data.dataset import Dataset, check_numbers, shrink
+
+Indices = npt.NDArray[np.int64]
+
+# Batches are gathered this many graphs at a time: enough to spread the ops' overhead, few enough to stay small.
+GRAPHS_AT_ONCE = 4096
+
+
+class Batch(NamedTuple):
+    """Several graphs as one: N nodes, E directed edges sorted by target, G graphs.
+
+    Features keep the small dtypes they are stored in.
+
+    Fields: ``x`` [N, F], with F = 0 where there are no features; ``edge_index`` [2, E]; ``edge_attr`` [E, Fe] or None;
+    ``batch`` [N]; ``y`` [G, C], or [N, C] at ``node_level``; ``graph_key`` [G]; ``pos`` [N, 3] or None; ``sizes`` [G],
+    nodes a graph; ``row_start`` [N + 1], where each target's edges begin; ``num_graphs``, without the graph that is
+    padding.
+    """
+
+    x: Tensor
+    edge_index: Tensor
+    edge_attr: Tensor | None
+    batch: Tensor
+    y: Tensor
+    graph_key: Tensor
+    pos: Tensor | None
+    sizes: Tensor
+    row_start: Tensor
+    num_graphs: int
+    node_level: bool = False
+
+
+class Resident:
+    """A dataset's arrays as tensors on a device, in their small dtypes.
+
+    Args: dataset: the dataset.  device: where the arrays live and the batches are made.
+    """
+
+    def __init__(self, dataset: Dataset, device: torch.device | str = "cpu") -> None:
+        self.node_level = dataset.task.level == "node"
+        self.device = torch.device(device)
+        # What is known a graph stays on the CPU, so that no size has to be asked of the device.
+        self.node_counts, self.edge_counts = (c.astype(np.int64) for c in (dataset.node_counts, dataset.edge_counts))
+        self.node_first, self.edge_first = _before(self.node_counts), _before(self.edge_counts)
+        source, target = dataset.edges
+        num_nodes = int(self.node_counts.sum())
+        in_degree = np.bincount(target + np.repeat(self.node_first, self.edge_counts), minlength=num_nodes)
+        arrays = {
+            "x": np.zeros((num_nodes, 0), dtype=np.float32) if dataset.x is None else dataset.x,
+            "edge_attr": dataset.edge_attr,
+            "y": dataset.y,
+            "key": dataset.key,
+            "pos": dataset.pos,
+            "source": source,
+            "target": target,
+            "in_degree": shrink(in_degree),
+        }
+        self.tensors = {
+            name: torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
+            for name, array in arrays.items()
+            if array is not None
+        }
+
+    def collate(self, graphs: npt.ArrayLike) -> Batch:
+        """The batch of the graphs of the given numbers, in their order."""
+        numbers = check_numbers("graphs", graphs, len(self.node_counts))
+        if not len(numbers):
+            raise ValueError("graphs must hold at least one number, but it is empty")
+        return next(self.batches(numbers, len(numbers)))
+
+    def batches(self, graphs: Indices, batch_size: int) -> Iterator[Batch]:
+        """The graphs of the given numbers in batches: gathered all at once, for the ops' overhead, then cut up."""
+        place = np.arange(len(graphs))
+        begins, within = place[::batch_size], place % batch_size
+        sizes, lengths = self.node_counts[graphs], self.edge_counts[graphs]
+        nodes, edges = (np.add.reduceat(counts, begins) for counts in (sizes, lengths))  # of each batch
+        first = _before(sizes)
+        chosen, size = self._put(graphs), self._put(sizes)
+        node_rows = self._spread(self.node_first[graphs], sizes, slope=1)
+        edge_rows = self._spread(self.edge_first[graphs], lengths, slope=1)
+
+        def gather(name: str, rows: Tensor) -> Tensor:
+            return _rows(self.tensors[name], rows)
+
+        edge_index = torch.stack([gather("source", edge_rows), gather("target", edge_rows)]).long()
+        edge_index += self._spread(first - first[place - within], lengths)  # nodes are numbered within their batch
+        edges_before = torch.zeros(len(node_rows) + 1, dtype=torch.int64, device=self.device)
+        torch.cumsum(gather("in_degree", node_rows), 0, out=edges_before[1:])
+        row_start = edges_before.index_select(0, self._spread(_before(nodes), nodes + 1, slope=1))
+        row_start -= self._spread(_before(edges), nodes + 1)
+        y = gather("y", node_rows if self.node_level else chosen)
+
+        n, e = nodes.tolist(), edges.tolist()
+        nothing = [None] * len(n)
+        columns = (  # in the order of Batch
+            gather("x", node_rows).split(n),
+            edge_index.split(e, 1),
+            gather("edge_attr", edge_rows).split(e) if "edge_attr" in self.tensors else nothing,
+            self._spread(within, sizes).split(n),
+            (y if y.is_floating_point() else y.long()).split(n if self.node_level else batch_size),  # losses want int64
+            gather("key", chosen).long().split(batch_size),
+            gather("pos", node_rows).split(n) if "pos" in self.tensors else nothing,
+            size.split(batch_size),
+            row_start.split((nodes + 1).tolist()),
+            np.diff(begins, append=len(graphs)).tolist(),
+            [self.node_level] * len(n),
+        )
+        yield from map(Batch._make, zip(*columns, strict=True))
+
+    def _spread(self, values: Indices, counts: Indices, slope: int = 0) -> Tensor:
+        """Numbers a graph as numbers a row: values[g] + slope * i in the i-th of the counts[g] rows of graph g.
+
+        They are the running sum of the jumps where graphs begin: twice as fast as repeat_interleave on a CPU.
+        """
+        begins = _before(counts)
+        jumps = np.diff(values - slope * begins, prepend=slope)
+        # One place more, for the last graph may begin after the last row, if it has none.
+        rises = torch.full((int(counts.sum()) + 1,), slope, dtype=torch.int64, device=self.device)
+        return rises.index_add_(0, self._put(begins), self._put(jumps)).cumsum_(0)[:-1]
+
+    def _put(self, numbers: Indices) -> Tensor:
+        return torch.from_numpy(numbers).to(self.device)
+
+
+class Loader:
+    """The batches of an epoch.
+
+    Args:
+        dataset: a dataset, or one that is resident on a device already.
+        graphs: the numbers of the graphs to go through; all by default.
+        batch_size: graphs a batch; the last may have fewer.
+        shuffle: a new order each epoch, which follows from seed and epoch alone.
+        seed: of the order.
+        pad: pad nodes and edges to multiples of this, so that few different shapes occur; None for none.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset | Resident,
+        graphs: npt.ArrayLike | None = None,
+        batch_size: int = 64,
+        shuffle: bool = False,
+        seed: int = 0,
+        pad: int | None = None,
+    ) -> None:
+        for name, value in (("batch_size", batch_size), ("pad", 1 if pad is None else pad)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, but it is {value}")
+        self.resident = dataset if isinstance(dataset, Resident) else Resident(dataset)
+        total = len(self.resident.node_counts)
+        self.graphs = check_numbers("graphs", range(total) if graphs is None else graphs, total)
+        self.batch_size, self.shuffle, self.seed, self.pad = batch_size, shuffle, seed, pad
+
+    def __len__(self) -> int:
+        """Number of batches an epoch."""
+        return -(-len(self.graphs) // self.batch_size)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The batches of epoch 0."""
+        return self.epoch(0)
+
+    def epoch(self, number: int) -> Iterator[Batch]:
+        """The batches of one epoch, in an order of its own if shuffled."""
+        order = self.graphs
+        if self.shuffle:
+            order = np.random.default_rng([self.seed, number]).permutation(order)
+        stride = self.batch_size * max(1, GRAPHS_AT_ONCE // self.batch_size)
+        for start in range(0, len(order), stride):
+            for batch in self.resident.batches(order[start : start + stride], self.batch_size):
+                yield batch if self.pad is None else pad_batch(batch, self.pad)
+
+
+def pad_batch(batch: Batch, multiple: int) -> Batch:
+    """The batch with one more graph, of enough edgeless nodes and loops at its last node to make round numbers.
+
+    Nodes and edges grow to the next multiples of ``multiple``, by at least one node, so that few shapes occur.
+    """
+    if multiple < 1:
+        raise ValueError(f"multiple must be at least 1, but it is {multiple}")
+    nodes, edges = batch.batch.numel(), batch.edge_index.shape[1]
+    more, more_edges = multiple - nodes % multiple, -edges % multiple
+
+    def longer(rows: Tensor, by: int) -> Tensor:
+        return torch.cat([rows, rows.new_zeros(by, *rows.shape[1:])])
+
+    last = batch.edge_index.new_full((2, more_edges), nodes + more - 1)
+    ends = batch.row_start.new_full((more,), edges)
+    ends[-1] += more_edges
+    return Batch(
+        x=longer(batch.x, more),
+        edge_index=torch.cat([batch.edge_index, last], 1),
+        edge_attr=None if batch.edge_attr is None else longer(batch.edge_attr, more_edges),
+        batch=torch.cat([batch.batch, batch.batch.new_full((more,), batch.num_graphs)]),
+        y=longer(batch.y, more if batch.node_level else 1),
+        graph_key=longer(batch.graph_key, 1),
+        pos=None if batch.pos is None else longer(batch.pos, more),
+        sizes=torch.cat([batch.sizes, batch.sizes.new_full((1,), more)]),
+        row_start=torch.cat([batch.row_start, ends]),
+        num_graphs=batch.num_graphs,
+        node_level=batch.node_level,
+    )
+
+
+def neighbour_lists(batch: Batch, width: int) -> tuple[Tensor, Tensor]:
+    """Padded neighbour lists for graphs of bounded degree: sources and edge numbers, both [N, width], -1 for none."""
+    source, target = batch.edge_index
+    place = torch.arange(len(source), device=source.device)
+    column = place - batch.row_start[target]
+    if len(source) and int(column.max()) >= width:
+        raise ValueError(f"width must be at least the largest in-degree {int(column.max()) + 1}, but it is {width}")
+    sources = source.new_full((len(batch.batch), width), -1)
+    edges = sources.clone()
+    sources[target, column], edges[target, column] = source, place
+    return sources, edges
+
+
+def _before(counts: Indices) -> Indices:
+    """The sum of all counts before each one."""
+    return np.cumsum(counts) - counts
+
+
+def _rows(array: Tensor, rows: Tensor) -> Tensor:
+    """The rows of an array [R] or [R, C]."""
+    if array.dim() == 2 and array.shape[1] == 1:  # one axis is gathered several times as fast
+        return array.view(-1).index_select(0, rows)[:, None]
+    return array.index_select(0, rows)

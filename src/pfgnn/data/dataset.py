@@ -1,0 +1,346 @@
+"""A dataset: a few flat arrays for all graphs, their splits and their task."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfgnn.data.packed import read_packed, write_packed
+from pfgnn.data.task import Task
+from pfgnn.graphs.arrays import ranges
+from pfgnn.graphs.convert import from_networkx
+from pfgnn.graphs.convert import from_pyg as pyg_graph
+from pfgnn.graphs.graph import Graph
+from pfgnn.graphs.graph6 import read_graph6
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from torch_geometric.data import Data
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """G graphs with N nodes and E directed edges in all, one after another in each array.
+
+    Args:
+        name: what it is called.
+        task: what is predicted.
+        node_counts: nodes of each graph, [G].
+        edge_counts: directed edges of each graph, [G].
+        edges: source and target, numbered within their graph, sorted by target, then source, [2, E].
+        y: targets, [G, C], or [N, C] for a task at node level.
+        x: node features, [N, F].
+        edge_attr: edge features, [E, Fe].
+        pos: node positions, [N, 3].
+        pairs: graph numbers of the pairs to be told apart, [P, 2].
+        key: a number a graph that its random draws depend on, [G]; by default its place.
+        splits: graph numbers by part, such as "train", or "fold 3 train".
+        node_categories: category counts of the columns of x; None if they are continuous.
+        edge_categories: the same for edge_attr.
+        about: source, citation and notes.
+    """
+
+    name: str
+    task: Task
+    node_counts: Array
+    edge_counts: Array
+    edges: Array
+    y: Array
+    x: Array | None = None
+    edge_attr: Array | None = None
+    pos: Array | None = None
+    pairs: Array | None = None
+    key: Array | None = None
+    splits: Mapping[str, Array] = field(default_factory=dict)
+    node_categories: tuple[int, ...] | None = None
+    edge_categories: tuple[int, ...] | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        G, N, E = len(self.node_counts), int(self.node_counts.sum()), int(self.edge_counts.sum())
+        if G == 0:
+            raise ValueError(f"the dataset {self.name} is empty, but must have at least one graph")
+        if self.node_counts.min() < 1:
+            raise ValueError(f"every graph must have a node, but graph {int(self.node_counts.argmin())} has none")
+        if self.key is None:
+            object.__setattr__(self, "key", shrink(np.arange(G)))
+        targets = (N, "nodes") if self.task.level == "node" else (G, "graphs")
+        _check_rows("edge_counts", self.edge_counts, G, "graphs", axes=1)
+        _check_rows("key", self.key, G, "graphs", axes=1)
+        _check_rows("y", self.y, *targets)
+        _check_rows("x", self.x, N, "nodes")
+        _check_rows("pos", self.pos, N, "nodes")
+        _check_edges(self.edges, self.edge_attr, E)
+        _check_categories("node_categories", self.node_categories, "x", self.x)
+        _check_categories("edge_categories", self.edge_categories, "edge_attr", self.edge_attr)
+        for name, indices in self.splits.items():
+            check_numbers(f"the split {name!r}", indices, G)
+        if self.pairs is not None:
+            check_numbers("pairs", self.pairs.reshape(-1), G)
+
+    def __len__(self) -> int:
+        """Number of graphs."""
+        return len(self.node_counts)
+
+    @property
+    def in_channels(self) -> int | tuple[int, ...]:
+        """What a model's ``in_channels`` must be: columns of x, their category counts, or 0."""
+        return self.node_categories or (0 if self.x is None else self.x.shape[1])
+
+    @property
+    def edge_channels(self) -> int | tuple[int, ...] | None:
+        """What a model's ``edge_channels`` must be, or None without edge features."""
+        return self.edge_categories or (None if self.edge_attr is None else self.edge_attr.shape[1])
+
+    def arrays(self) -> dict[str, Array]:
+        """All arrays that are there, by name."""
+        names = ("node_counts", "edge_counts", "edges", "y", "x", "edge_attr", "pos", "pairs", "key")
+        found = {name: getattr(self, name) for name in names}
+        return {name: array for name, array in found.items() if array is not None}
+
+    def subset(self, graphs: npt.ArrayLike) -> "Dataset":
+        """The graphs of the given numbers, in that order, with their keys; splits and pairs are left behind."""
+        chosen = check_numbers("graphs", graphs, len(self))
+        nodes = _rows(self.node_counts, chosen)
+        edges = _rows(self.edge_counts, chosen)
+        of = {"x": nodes, "pos": nodes, "edge_attr": edges, "key": chosen, "node_counts": chosen, "edge_counts": chosen}
+        of["y"] = nodes if self.task.level == "node" else chosen
+        parts: dict[str, Any] = {name: array[of[name]] for name, array in self.arrays().items() if name in of}
+        return replace(self, **parts, edges=self.edges[:, edges], splits={}, pairs=None)
+
+    def without_edge_features(self) -> "Dataset":
+        """The same graphs, their edges bare."""
+        return replace(self, edge_attr=None, edge_categories=None)
+
+    def save(self, path: str | Path) -> None:
+        """Write one packed file, whole or not at all; integers take the smallest dtype that holds them."""
+        splits = {f"split:{name}": indices for name, indices in self.splits.items()}
+        meta = {
+            "name": self.name,
+            "task": self.task.to_json(),
+            "node_categories": self.node_categories,
+            "edge_categories": self.edge_categories,
+            "about": dict(self.about),
+        }
+        write_packed(Path(path), {name: shrink(a) for name, a in {**self.arrays(), **splits}.items()}, meta)
+
+    @staticmethod
+    def open(path: str | Path) -> "Dataset":
+        """Map a packed file into memory; a foreign, truncated or damaged one is refused with a sentence."""
+        arrays, meta = read_packed(Path(path))
+        rest: dict[str, Any] = {name: a for name, a in arrays.items() if not name.startswith("split:")}
+        # Graph numbers are calculated with, which would overflow small dtypes.
+        splits = {name.removeprefix("split:"): a.astype(np.int64) for name, a in arrays.items() if name not in rest}
+        kinds: dict[str, Any] = {
+            name: meta[name] and tuple(meta[name]) for name in ("node_categories", "edge_categories")
+        }
+        return Dataset(meta["name"], Task.from_json(meta["task"]), **rest, splits=splits, **kinds, about=meta["about"])
+
+    @staticmethod
+    def from_arrays(
+        name: str, task: Task, *, node_counts: Array, edge_counts: Array, edges: Array, **parts: Any
+    ) -> "Dataset":
+        """A dataset from arrays whose edges stand in any order within their graph; they are sorted by target.
+
+        Integers take the smallest dtype that holds them. Arguments as for the class.
+        """
+        _check_edges(edges, parts.get("edge_attr"), int(edge_counts.sum()))
+        _check_rows("edge_counts", edge_counts, len(node_counts), "graphs", axes=1)
+        graph = np.repeat(np.arange(len(edge_counts)), edge_counts)
+        outside = ((edges < 0) | (edges >= node_counts[graph])).any(0)
+        if outside.any():
+            place = int(outside.argmax())
+            raise ValueError(
+                f"edges must join nodes 0..{node_counts[graph[place]] - 1} in graph {graph[place]}, "
+                f"but it has the edge {tuple(edges[:, place].tolist())}"
+            )
+        order = np.lexsort((edges[0], edges[1], graph))
+        if parts.get("edge_attr") is not None:
+            parts["edge_attr"] = parts["edge_attr"][order]
+        arrays = {"node_counts": node_counts, "edge_counts": edge_counts, "edges": edges[:, order], **parts}
+        small: dict[str, Any] = {key: shrink(a) if isinstance(a, np.ndarray) else a for key, a in arrays.items()}
+        return Dataset(name, task, **small)
+
+    @staticmethod
+    def from_graphs(
+        graphs: Sequence[Graph], y: npt.ArrayLike, task: Task | None = None, name: str = "graphs", **parts: Any
+    ) -> "Dataset":
+        """A dataset from undirected graphs; each edge stands in it in both directions.
+
+        Args: y: one row a graph, or a node at node level.  task: by default guessed from y, see
+        :func:`guess_task`.  parts: splits, category counts and the like, as for the class.
+        """
+        targets = as_targets(y)
+        directed = [graph.directed() for graph in graphs]
+        return Dataset.from_arrays(
+            name,
+            task or guess_task(targets),
+            node_counts=np.array([graph.num_nodes for graph in graphs], dtype=np.int64),
+            edge_counts=np.array([edges.shape[1] for edges, _ in directed], dtype=np.int64),
+            edges=join_edges([edges for edges, _ in directed]),
+            x=stack("x", [graph.x for graph in graphs]),
+            edge_attr=stack("edge_attr", [attr for _, attr in directed]),
+            y=targets,
+            **parts,
+        )
+
+    @staticmethod
+    def from_networkx(
+        graphs: Iterable["nx.Graph"],
+        y: npt.ArrayLike,
+        node_attrs: Sequence[str] | None = None,
+        edge_attrs: Sequence[str] | None = None,
+        **options: Any,
+    ) -> "Dataset":
+        """A dataset from networkx graphs; the attributes named become features. Options as for from_graphs."""
+        return Dataset.from_graphs([from_networkx(g, node_attrs, edge_attrs) for g in graphs], y, **options)
+
+    @staticmethod
+    def from_graph6(path: str | Path, y: npt.ArrayLike, **options: Any) -> "Dataset":
+        """A dataset from a file of graph6 or sparse6, one graph a line. Options as for from_graphs."""
+        return Dataset.from_graphs(read_graph6(path), y, **options)
+
+    @staticmethod
+    def from_pyg(data: Iterable["Data"], task: Task | None = None, name: str = "graphs", **parts: Any) -> "Dataset":
+        """A dataset from PyG graphs, such as an InMemoryDataset; see :func:`pfgnn.data.pyg.from_pyg`."""
+        from pfgnn.data.pyg import from_pyg
+
+        return from_pyg(data, task, name, **parts)
+
+    @staticmethod
+    def from_smiles(
+        smiles: Sequence[str],
+        y: npt.ArrayLike,
+        features: str = "ogb",
+        task: Task | None = None,
+        name: str = "molecules",
+        processes: int = 1,
+        **parts: Any,
+    ) -> "Dataset":
+        """A dataset from molecules; see :func:`pfgnn.data.molecules.featurise_many`. The rest as for from_graphs."""
+        from pfgnn.data.molecules import FEATURES, Molecule, featurise_many
+
+        molecules: list[Molecule] = []
+        for place, molecule in enumerate(featurise_many(smiles, features, processes)):
+            if isinstance(molecule, ValueError):
+                raise ValueError(f"molecule {place} (counted from 0) cannot be used: {molecule}")
+            molecules.append(molecule)
+        targets = as_targets(y)
+        return Dataset.from_arrays(
+            name,
+            task or guess_task(targets),
+            node_counts=np.array([len(molecule.x) for molecule in molecules], dtype=np.int64),
+            edge_counts=np.array([molecule.edge_index.shape[1] for molecule in molecules], dtype=np.int64),
+            edges=join_edges([molecule.edge_index for molecule in molecules]),
+            x=stack("x", [molecule.x for molecule in molecules]),
+            edge_attr=stack("edge_attr", [molecule.edge_attr for molecule in molecules]),
+            y=targets,
+            **{
+                "node_categories": FEATURES[features].node_categories,
+                "edge_categories": FEATURES[features].edge_categories,
+                **parts,
+            },
+        )
+
+    def to_pyg(self) -> list["Data"]:
+        """One PyG graph each; see :func:`pfgnn.data.pyg.to_pyg`."""
+        from pfgnn.data.pyg import to_pyg
+
+        return to_pyg(self)
+
+    def graph(self, number: int) -> Graph:
+        """One graph as the exact functions take it; a sentence says if its edges are not undirected."""
+        return pyg_graph(self.subset([number]).to_pyg()[0])
+
+
+def check_numbers(name: str, numbers: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:
+    """The numbers of some of ``total`` graphs, [n]."""
+    array = np.asarray(numbers)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError(f"{name} must be a row of graph numbers, but it has shape {list(array.shape)} of {array.dtype}")
+    if array.size and not 0 <= array.min() <= array.max() < total:
+        raise ValueError(f"{name} must lie in 0..{total - 1}, but it spans {array.min()}..{array.max()}")
+    return array.astype(np.int64)
+
+
+def shrink(array: Array) -> Array:
+    """Integers in the smallest of uint8, int8, int16, int32 and int64 that holds them; floats as they are."""
+    if array.dtype.kind not in "iub" or array.size == 0:
+        return array.astype(np.int64) if array.dtype.kind in "iub" else array
+    low, high = int(array.min()), int(array.max())
+    kinds = (np.uint8, np.int8, np.int16, np.int32, np.int64)
+    return array.astype(next(k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max))
+
+
+def as_targets(y: npt.ArrayLike) -> Array:
+    """Targets as finite numbers, one row each: [R] or [R, C] -> [R, C]."""
+    try:
+        targets = np.asarray(y)
+    except ValueError:
+        raise ValueError("y must have rows of the same length, but they differ") from None
+    if targets.dtype.kind not in "iubf":
+        raise TypeError(f"y must hold numbers, but it has dtype {targets.dtype}")
+    if targets.ndim not in (1, 2):
+        raise ValueError(f"y must have shape [R] or [R, C], but it has {list(targets.shape)}")
+    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
+        raise ValueError("y must be finite, but it holds NaN or infinity")
+    return targets[:, None] if targets.ndim == 1 else targets
+
+
+def _rows(counts: Array, graphs: Array) -> Array:
+    """The rows that belong to the given graphs, in their order."""
+    wide = counts.astype(np.int64)
+    first = np.cumsum(wide) - wide
+    return ranges(first[graphs], wide[graphs])
+
+
+def guess_task(y: Array) -> Task:
+    """The task of graph-level targets [G, C]: classes for one column of numbers 0, 1, ..., else regression."""
+    if y.dtype.kind in "iub" and y.shape[1] == 1 and y.size and y.min() >= 0:
+        return Task("graph", int(y.max()) + 1, "cross_entropy", "accuracy")
+    return Task("graph", y.shape[1], "l1", "mae")
+
+
+def stack(name: str, parts: Sequence[Array | None]) -> Array | None:
+    """The graphs' rows of an array one after another, or None if no graph has them; ``name`` is for the message."""
+    present = [part for part in parts if part is not None]
+    if not present:
+        return None
+    widths = sorted({part.shape[1] for part in present})
+    if len(present) < len(parts) or len(widths) > 1:
+        raise ValueError(
+            f"{name} must be there for all graphs or none, with the same number of columns, "
+            f"but {len(present)} of {len(parts)} graphs have it, with {widths} columns"
+        )
+    return np.concatenate(present)
+
+
+def join_edges(parts: Sequence[Array]) -> Array:
+    """The graphs' edges one after another, [2, E], for any number of graphs."""
+    return np.concatenate([np.zeros((2, 0), dtype=np.int64), *parts], axis=1)
+
+
+def _check_rows(name: str, array: Array | None, length: int, of: str, axes: int = 2) -> None:
+    if array is None:
+        return
+    if array.ndim != axes:
+        raise ValueError(f"{name} must have {axes} axes, but it has shape {list(array.shape)}")
+    if len(array) != length:
+        raise ValueError(f"{name} must have one row for each of {length} {of}, but it has {len(array)}")
+
+
+def _check_edges(edges: Array, edge_attr: Array | None, count: int) -> None:
+    if edges.shape != (2, count):
+        raise ValueError(f"edges must have shape [2, {count}], but it has {list(edges.shape)}")
+    _check_rows("edge_attr", edge_attr, count, "edges")
+
+
+def _check_categories(name: str, categories: tuple[int, ...] | None, of: str, array: Array | None) -> None:
+    columns = 0 if array is None else array.shape[1]
+    if categories is not None and len(categories) != columns:
+        raise ValueError(f"{name} must have one entry for each of {columns} columns of {of}, but has {len(categories)}")

@@ -1,0 +1,96 @@
+"""Loading a named dataset: where it is looked for, and how it is packed on first use."""
+
+import os
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pfgnn.data.catalogue import Entry, find_entry
+from pfgnn.data.dataset import Dataset
+
+
+def load(name: str, root: str | Path | None = None, **options: Any) -> Dataset:
+    """The named dataset with its parts, task and metric.
+
+    Args:
+        name: one of the catalogue, see ``pfgnn data list``.
+        root: a folder to look in first; then come the one named by PFGNN_DATA and the user's cache. There it lies
+            packed, as NAME.pfgnn, or as its published files in a folder of their own.
+        options: ``edge_features=False`` leaves the edges bare. Any other is one of the generator, such as ``seed``,
+            and the dataset is generated.
+    """
+    entry = find_entry(name)
+    edge_features = options.pop("edge_features", True)
+    found = None if options else find(name, root)
+    if found is not None:
+        dataset, source = _open(name, entry, found), str(found)
+    elif entry.generate is not None:
+        dataset, source = entry.generate(**options), "generated"
+    elif options:
+        raise TypeError(f"{name} is read from files, so it takes no option {', '.join(options)}")
+    else:
+        dataset, source = _fetch(name, entry, places(root)), "fetched"
+    dataset = replace(dataset, about={"source": source, "citation": entry.citation})
+    return dataset if edge_features else dataset.without_edge_features()
+
+
+def find(name: str, root: str | Path | None = None) -> Path | None:
+    """The packed file, or the folder of published files, that :func:`load` would read; None if there is none."""
+    entry = find_entry(name)
+    for place in places(root):
+        packed, folder = place / f"{name}.pfgnn", place / entry.folder
+        if packed.is_file():
+            return packed
+        if entry.files and all((folder / file).is_file() for file in entry.files):
+            return folder
+    return None
+
+
+def places(root: str | Path | None = None) -> list[Path]:
+    """The folders where datasets are looked for, in order."""
+    named = (root, os.environ.get("PFGNN_DATA"))
+    return [*(Path(place) for place in named if place), cache_folder()]
+
+
+def cache_folder() -> Path:
+    """The user's cache folder for datasets."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pfgnn"
+
+
+def _open(name: str, entry: Entry, found: Path) -> Dataset:
+    """A packed file, or published files, packed into the cache the first time under their checksum."""
+    if found.is_file() or entry.read is None:
+        return Dataset.open(found)
+    crc = 0
+    for file in entry.files:
+        crc = zlib.crc32((found / file).read_bytes(), crc)
+    path = cache_folder() / f"{name}-{crc:08x}.pfgnn"
+    try:
+        return Dataset.open(path)
+    except (OSError, ValueError):  # not packed yet, or by another version
+        dataset = entry.read(found)
+    try:
+        dataset.save(path)
+    except OSError:  # a cache that cannot be written costs time, nothing else
+        return dataset
+    return Dataset.open(path)
+
+
+def _fetch(name: str, entry: Entry, others: list[Path]) -> Dataset:
+    try:
+        if entry.fetch is None:
+            raise ConnectionError("no public class fetches it")
+        dataset = entry.fetch(cache_folder() / "fetched", others)
+    except Exception as error:  # whatever a foreign class raises, the user needs the same sentence
+        raise ValueError(
+            f"{name} is not here, and fetching it failed ({_first_line(error)}); give it by root=FOLDER or "
+            f"PFGNN_DATA=FOLDER, with {', '.join(entry.files)} in FOLDER/{entry.folder}, or as {name}.pfgnn in "
+            f"{cache_folder()}"
+        ) from error
+    dataset.save(cache_folder() / f"{name}.pfgnn")
+    return dataset
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

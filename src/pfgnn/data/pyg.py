@@ -1,0 +1,95 @@
+"""Datasets from and to lists of PyG graphs."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pfgnn.data.dataset import Array, Dataset, as_targets, guess_task, join_edges, stack
+from pfgnn.data.task import Task
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+def from_pyg(data: Iterable["Data"], task: Task | None = None, name: str = "graphs", **parts: Any) -> Dataset:
+    """A dataset from PyG graphs, such as an InMemoryDataset, with x, edge_attr, y and pos where they have them.
+
+    Args: task: by default guessed from y.  parts: splits, category counts and the like, as for :class:`Dataset`;
+    the key by default from ``graph_key`` where the graphs have it.
+    """
+    graphs = list(data)
+    if not graphs:
+        raise ValueError("data must hold at least one graph, but it is empty")
+    node_level = task is not None and task.level == "node"
+    columns = {key: stack(key, [_rows(graph, key) for graph in graphs]) for key in ("x", "edge_attr", "pos")}
+    edges = [_edges(number, graph) for number, graph in enumerate(graphs)]
+    y = stack("y", [_rows(graph, "y", node_level) for graph in graphs])
+    if y is None:
+        raise ValueError("data must have y, but no graph has it")
+    key = stack("graph_key", [_rows(graph, "graph_key") for graph in graphs])
+    if key is not None:
+        parts = {"key": key[:, 0], **parts}
+    targets = as_targets(y)
+    return Dataset.from_arrays(
+        name,
+        task or guess_task(targets),
+        node_counts=np.array([int(graph.num_nodes) for graph in graphs]),
+        edge_counts=np.array([ends.shape[1] for ends in edges]),
+        edges=join_edges(edges),
+        y=targets,
+        **columns,
+        **parts,
+    )
+
+
+def to_pyg(dataset: Dataset) -> list["Data"]:
+    """One PyG graph each: integers as int64; y with one row a graph, or one a node at node level.
+
+    Where the keys are not just the graphs' places, each graph has its own as ``graph_key``.
+    """
+    import torch
+    from torch_geometric.data import Data
+
+    def pieces(array: Array | None, counts: Array) -> list[Any]:
+        if array is None:
+            return [None] * len(dataset)
+        wide = torch.from_numpy(array.astype(np.int64 if array.dtype.kind in "iub" else array.dtype))
+        return list(torch.split(wide, counts.tolist()))
+
+    nodes, edges, graphs = dataset.node_counts, dataset.edge_counts, np.ones(len(dataset), dtype=np.int64)
+    columns = {
+        "x": pieces(dataset.x, nodes),
+        "edge_index": [pairs.T.contiguous() for pairs in pieces(dataset.edges.T, edges)],
+        "edge_attr": pieces(dataset.edge_attr, edges),
+        "y": pieces(dataset.y, nodes if dataset.task.level == "node" else graphs),
+        "pos": pieces(dataset.pos, nodes),
+        "num_nodes": nodes.tolist(),
+    }
+    assert dataset.key is not None  # it was filled in
+    if not np.array_equal(dataset.key, np.arange(len(dataset))):
+        columns["graph_key"] = pieces(dataset.key, graphs)
+    return [Data(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+
+
+def _rows(graph: "Data", name: str, several: bool = True) -> Array | None:
+    """An attribute as rows: one for each node or edge, or, unless there are several, one for the graph."""
+    import torch
+
+    value = getattr(graph, name, None)
+    if value is None:
+        return None
+    array: Array = torch.as_tensor(value).detach().cpu().numpy()
+    if not several:
+        return array.reshape(1, -1)
+    return array[:, None] if array.ndim == 1 else array
+
+
+def _edges(number: int, graph: "Data") -> Array:
+    """The directed edges of a graph, [2, e]."""
+    if graph.edge_index is None:
+        raise ValueError(f"graph {number} has no edge_index, but must have one, with no columns if there are no edges")
+    ends: Array = graph.edge_index.detach().cpu().numpy()
+    if ends.ndim != 2 or len(ends) != 2:
+        raise ValueError(f"edge_index must have shape [2, e], but in graph {number} it has {list(ends.shape)}")
+    return ends

@@ -1,0 +1,198 @@
+"""Splits of a dataset into parts: at random, in folds, by scaffold; stratified and free of leaks where asked."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pfgnn.data.dataset import Array, Dataset
+from pfgnn.graphs.arrays import IntArray, rank_rows
+from pfgnn.graphs.canonical import certificate
+
+PARTS = ("train", "validation", "test")
+FRACTIONS = (0.8, 0.1, 0.1)
+ROUNDS = 8  # of hashed 1-WL refinement, after which hardly two different molecules look alike
+
+Splits = dict[str, IntArray]
+Hashes = npt.NDArray[np.uint64]
+
+
+def random_split(
+    count: int,
+    sizes: Sequence[float] = FRACTIONS,
+    seed: int = 0,
+    labels: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
+) -> Splits:
+    """Split at random into train, validation and test.
+
+    Args:
+        count: number of graphs G.
+        sizes: of the three parts: integers that add up to G, or fractions that add up to 1.
+        seed: of the draw.
+        labels: classes, integers [G]; each class is divided in the same proportions, up to rounding.
+        groups: integers [G]; graphs of one group stay together, see :func:`duplicate_groups`. A part may then exceed
+            its size, by less than the largest group. A group counts to the class of its first graph.
+    """
+    return _parts(_deal(count, _sizes(count, sizes), seed, labels, groups))
+
+
+def k_folds(
+    count: int,
+    folds: int,
+    seed: int = 0,
+    labels: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
+) -> Splits:
+    """Split at random into folds: fold i tests on the i-th block, validates on the next and trains on the others.
+
+    Args: as for :func:`random_split`; folds: how many, at least 3.
+    """
+    if not 3 <= folds <= count:
+        raise ValueError(f"folds is {folds}, but must lie in 3..{count} for {count} graphs")
+    sizes = [(count + fold) // folds for fold in reversed(range(folds))]  # the first blocks take what is left over
+    block = _deal(count, sizes, seed, labels, groups)
+    splits: Splits = {}
+    for fold in range(folds):
+        role = (fold - block) % folds  # 0 for this fold's block, folds - 1 for the next
+        part = np.select([role == 0, role == folds - 1], [2, 1], 0)
+        splits |= {f"fold {fold} {name}": graphs for name, graphs in _parts(part).items()}
+    return splits
+
+
+def scaffold_split(scaffolds: Sequence[str], fractions: Sequence[float] = FRACTIONS) -> Splits:
+    """Split so that molecules of one scaffold stay together, as OGB and MoleculeNet do; nothing is drawn.
+
+    The scaffolds are taken by their number of molecules, largest first, and of equal ones that which appears last
+    first. All molecules of a scaffold train if train has room for them, else validate if train and validation together
+    have room, else test.
+
+    Args:
+        scaffolds: one for each molecule, such as :func:`pfgnn.data.molecules.scaffold` gives.
+        fractions: of the three parts; they add up to 1.
+    """
+    count = len(scaffolds)
+    _sizes(count, [float(fraction) for fraction in fractions])
+    members: dict[str, list[int]] = {}
+    for number, scaffold in enumerate(scaffolds):
+        members.setdefault(scaffold, []).append(number)
+    room_to_train = fractions[0] * count
+    room_to_learn = (fractions[0] + fractions[1]) * count
+    filled = [0, 0, 0]
+    part = np.zeros(count, dtype=np.int64)
+    for graphs in sorted(members.values(), key=lambda graphs: (len(graphs), graphs[0]), reverse=True):
+        if filled[0] + len(graphs) <= room_to_train:
+            chosen = 0
+        else:
+            chosen = 1 if filled[0] + filled[1] + len(graphs) <= room_to_learn else 2
+        filled[chosen] += len(graphs)
+        part[graphs] = chosen
+    return _parts(part)
+
+
+def duplicate_groups(dataset: Dataset) -> IntArray:
+    """The least number of a graph equal to each graph, int64 [G].
+
+    Graphs are equal if they are isomorphic, with equal features of nodes and edges; positions and targets do not count.
+    """
+    _, bucket, sizes = np.unique(_hashes(dataset), return_inverse=True, return_counts=True)
+    alike = np.flatnonzero(sizes[bucket] > 1)
+    groups = np.arange(len(dataset))
+    least: dict[bytes, int] = {}
+    for number in alike.tolist():
+        groups[number] = least.setdefault(certificate(dataset.graph(number)), number)
+    return groups
+
+
+def _parts(part: IntArray) -> Splits:
+    """The graph numbers of each part, ascending, from each graph's part [G]."""
+    return {name: np.flatnonzero(part == number) for number, name in enumerate(PARTS)}
+
+
+def _sizes(count: int, sizes: Sequence[float]) -> list[int]:
+    """Sizes as integers: given as such, or as fractions, whose cumulative sums are rounded."""
+    whole = all(isinstance(size, int | np.integer) for size in sizes)
+    total = count if whole else 1
+    if len(sizes) != len(PARTS) or min(sizes) < 0 or not np.isclose(sum(sizes), total, rtol=0, atol=1e-9):
+        kind = "sizes" if whole else "fractions"
+        raise ValueError(f"{kind} must be {len(PARTS)} numbers from 0 that add up to {total}, but they are {sizes}")
+    if whole:
+        return [int(size) for size in sizes]
+    ends = np.rint(np.cumsum(sizes) * count).astype(np.int64)
+    return np.diff(ends, prepend=0).tolist()
+
+
+def _deal(
+    count: int, sizes: Sequence[int], seed: int, labels: npt.ArrayLike | None, groups: npt.ArrayLike | None
+) -> IntArray:
+    """Deal out whole groups, class by class, each to the part that lags most behind its share of all dealt so far.
+
+    Within a class the larger groups come first, in random order among equals. A part that a group would overfill takes
+    it only if there is no other; so parts have their exact sizes if every group is one graph.
+
+    Args: sizes: of the parts, adding up to ``count``.
+
+    Returns:
+        The part of each graph, [G].
+    """
+    group = np.arange(count) if groups is None else _checked("groups", groups, count)
+    label = np.zeros(count, dtype=np.int64) if labels is None else _checked("labels", labels, count)
+    _, first, of, weight = np.unique(group, return_index=True, return_inverse=True, return_counts=True)
+    shuffled = np.random.default_rng(seed).permutation(len(first))
+    order = shuffled[np.lexsort((-weight[shuffled], label[first[shuffled]]))]
+    size = np.array(sizes)
+    room = size.copy()
+    chosen = np.zeros(len(first), dtype=np.int64)
+    dealt = 0
+    for unit, graphs in zip(order.tolist(), weight[order].tolist(), strict=True):
+        dealt += graphs
+        lag = size * dealt / count - (size - room)
+        fits = room >= graphs
+        part = np.where(fits, lag, -np.inf).argmax() if fits.any() else room.argmax()
+        chosen[unit] = part
+        room[part] -= graphs
+    if ((room == size) & (size > 0)).any():
+        raise ValueError(f"groups has {len(first)} groups, which are too few to give every part a graph")
+    return chosen[of]
+
+
+def _checked(name: str, values: npt.ArrayLike, count: int) -> Array:
+    array = np.asarray(values)
+    if array.shape != (count,):
+        raise ValueError(f"{name} has shape {list(array.shape)}, but must have shape [{count}], one entry a graph")
+    if array.dtype.kind not in "iub":
+        raise TypeError(f"{name} has dtype {array.dtype}, but must hold integers")
+    return array
+
+
+def _hashes(dataset: Dataset) -> Hashes:
+    """A hash a graph, [G], from 1-WL refinement of all graphs at once: equal graphs have equal hashes."""
+    nodes, edges = dataset.node_counts.astype(np.int64), dataset.edge_counts.astype(np.int64)
+    offset = np.repeat(np.cumsum(nodes) - nodes, edges)
+    source, target = dataset.edges.astype(np.int64) + offset  # edges are sorted by target
+    degree = np.bincount(target, minlength=int(nodes.sum()))
+    kind = _ranks(dataset.edge_attr, len(source))
+    colour = _mix(_ranks(dataset.x, len(degree)))
+    for _ in range(ROUNDS):
+        seen = _segment_sums(_mix(colour[source] ^ _mix(kind)), degree)
+        colour = _mix(colour + _mix(seen))
+    return _segment_sums(colour, nodes)
+
+
+def _ranks(rows: Array | None, count: int) -> Hashes:
+    return np.zeros(count, dtype=np.uint64) if rows is None else rank_rows(rows).astype(np.uint64)
+
+
+def _mix(values: Hashes) -> Hashes:
+    """Scramble 64 bits, one to one (one step of SplitMix64)."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def _segment_sums(values: Hashes, lengths: IntArray) -> Hashes:
+    """Sums modulo 2**64 of consecutive runs of the given lengths, [len(lengths)]."""
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)])
+    ends = np.cumsum(lengths)
+    return sums[ends] - sums[ends - lengths]

@@ -1,0 +1,199 @@
+"""Folders in the text format of the TU collection, and the ALCHEMY-12K task that is defined on one of them.
+
+The files NAME_A.txt (edges), NAME_graph_indicator.txt (the graph of each node), NAME_node_labels.txt and so on hold
+one row a line, its entries separated by commas; nodes and graphs are numbered from 1.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pfgnn.data.dataset import Array, Dataset, guess_task
+from pfgnn.data.task import Task
+from pfgnn.graphs.arrays import BoolArray, IntArray, rank_rows
+
+Number = type[np.int64] | type[np.float64]
+
+ALCHEMY = "alchemy_full"
+ALCHEMY_PARTS = {"train": "train", "validation": "val", "test": "test"}
+
+
+class Table(NamedTuple):
+    """The numbers of one file.
+
+    Attributes:
+        path: the file.
+        rows: one a line, [lines, columns].
+    """
+
+    path: Path
+    rows: Array
+
+    def refuse(self, wrong: BoolArray, reason: str) -> None:
+        """Refuse the first line that is ``wrong`` [lines]; the reason is filled with its entries."""
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(f"{self.path.name}, line {row + 1}: {reason.format(*self.rows[row])}")
+
+    def expect(self, lines: int, of: str) -> Array:
+        """The rows, if there is one line for each of the things that ``of`` names."""
+        if len(self.rows) != lines:
+            raise ValueError(f"{self.path} has {len(self.rows)} lines, but must have {lines}, one for each {of}")
+        return self.rows
+
+
+def read_tu(folder: Path, attributes: bool = True) -> Dataset:
+    """Read a folder in TU format.
+
+    Labels of nodes and edges become categories 0, 1, ... in ascending order. Attributes are continuous; where there are
+    labels as well, the columns of the attributes are followed by those of the labels, one-hot. Graph labels become
+    classes 0, 1, ... in ascending order; graph attributes are regression targets and take precedence. Loops are left
+    out, and so is an edge that was listed before.
+
+    Args:
+        folder: holds the files of one dataset.
+        attributes: whether to read attributes of nodes and edges.
+    """
+    name = _find_name(folder)
+
+    def find(kind: str, dtype: Number, columns: int | None = None) -> Table | None:
+        path = folder / f"{name}_{kind}.txt"
+        return read_table(path, dtype, columns) if path.exists() else None
+
+    indicator = read_table(folder / f"{name}_graph_indicator.txt", np.int64, 1)
+    graph = indicator.rows[:, 0] - 1  # [N]
+    step = np.diff(graph, prepend=0)
+    wrong = (step < 0) | (step > 1)
+    wrong[0] = graph[0] != 0
+    indicator.refuse(wrong, "graph {} is out of turn, but the graphs must ascend from 1 without gaps")
+    node_counts = np.bincount(graph)
+    adjacency = read_table(folder / f"{name}_A.txt", np.int64, 2)
+    edges, kept = _edges(adjacency, graph)
+
+    def features(of: str, rows: int) -> tuple[Array | None, tuple[int, ...] | None]:
+        labels, values = find(f"{of}_labels", np.int64), find(f"{of}_attributes", np.float64) if attributes else None
+        return _features(labels and labels.expect(rows, of), values and values.expect(rows, of))
+
+    x, node_categories = features("node", len(graph))
+    edge_attr, edge_categories = features("edge", len(adjacency.rows))
+    targets = find("graph_attributes", np.float64)
+    if targets is None:
+        targets = read_table(folder / f"{name}_graph_labels.txt", np.int64, 1)
+    y = targets.expect(len(node_counts), "graph")
+    y = y if y.dtype.kind == "f" else rank_rows(y)[:, None]
+    first = np.cumsum(node_counts) - node_counts
+    return Dataset.from_arrays(
+        name,
+        guess_task(y),
+        node_counts=node_counts,
+        edge_counts=np.bincount(graph[edges[0]], minlength=len(node_counts)),
+        edges=edges - first[graph[edges]],
+        x=x,
+        edge_attr=None if edge_attr is None else edge_attr[kept],
+        y=y,
+        node_categories=node_categories,
+        edge_categories=edge_categories,
+    )
+
+
+def alchemy(folder: Path, tables: Path | None = None) -> Dataset:
+    """ALCHEMY-12K: 6 atom types, 4 bond types, 12 targets, standardised over all of alchemy_full as published.
+
+    A graph listed several times, within a part or in two, stands in the dataset once and in the parts as listed.
+
+    Args:
+        folder: holds the index files {train,val,test}_al_10.index.
+        tables: the TU folder alchemy_full; by default the one in ``folder``.
+    """
+    whole = read_tu(tables or folder / ALCHEMY, attributes=False)
+    listed = {part: _read_index(folder / f"{name}_al_10.index", len(whole)) for part, name in ALCHEMY_PARTS.items()}
+    y = (whole.y - whole.y.mean(axis=0)) / whole.y.std(axis=0, ddof=1)
+    used = np.unique(np.concatenate(list(listed.values())))
+    return replace(
+        replace(whole, y=y).subset(used),
+        name="alchemy",
+        task=Task("graph", y.shape[1], "l1", "mae"),
+        splits={part: np.searchsorted(used, graphs) for part, graphs in listed.items()},
+    )
+
+
+def read_table(path: Path, dtype: Number, columns: int | None = None) -> Table:
+    """Read a file of comma-separated finite numbers.
+
+    Args:
+        path: the file.
+        dtype: np.int64 or np.float64.
+        columns: how many entries a line must have; by default as many as the first.
+    """
+    lines = path.read_text(encoding="latin-1").rstrip().splitlines()
+    if not lines:
+        raise ValueError(f"{path} is empty, but must have at least one line")
+    width = columns or lines[0].count(",") + 1
+    try:
+        rows = np.loadtxt(lines, dtype, comments=None, delimiter=",", ndmin=2)
+    except ValueError:
+        rows = np.empty((0, 0))
+    if rows.shape != (len(lines), width) or not np.isfinite(rows).all():
+        raise ValueError(f"{path.name}, {_first_mistake(lines, dtype, width)}")
+    return Table(path, rows)
+
+
+def _first_mistake(lines: list[str], dtype: Number, width: int) -> str:
+    kind = "an integer" if dtype is np.int64 else "a finite number"
+    for number, line in enumerate(lines, start=1):
+        entries = line.split(",")
+        if len(entries) != width:
+            return f"line {number}: there are {len(entries)} entries, but must be {width}"
+        for entry in entries:
+            try:
+                good = np.isfinite(dtype(entry))
+            except (ValueError, OverflowError):
+                good = False
+            if not good:
+                return f"line {number}: {entry.strip()!r} is not {kind}"
+    return f"some entry is not {kind}"
+
+
+def _find_name(folder: Path) -> str:
+    names = sorted(path.name.removesuffix("_A.txt") for path in folder.iterdir() if path.name.endswith("_A.txt"))
+    if len(names) != 1:
+        raise ValueError(f"{folder} has {len(names)} files named NAME_A.txt, but must have one")
+    return names[0]
+
+
+def _edges(adjacency: Table, graph: IntArray) -> tuple[IntArray, IntArray]:
+    """The edges between nodes 0..N-1 without loops and repetitions, [2, E], and the lines they stand in, [E]."""
+    nodes = len(graph)
+    source, target = adjacency.rows.T - 1
+    outside = (adjacency.rows.min(axis=1) < 1) | (adjacency.rows.max(axis=1) > nodes)
+    adjacency.refuse(outside, f"edge {{}}, {{}} is not between nodes 1..{nodes}")
+    adjacency.refuse(graph[source] != graph[target], "edge {}, {} joins two graphs")
+    reverse: IntArray = target * nodes + source
+    distinct, line = np.unique(source * nodes + target, return_index=True)
+    alone = reverse != np.take(distinct, np.searchsorted(distinct, reverse), mode="clip")
+    adjacency.refuse(alone, "edge {}, {} stands without its reverse, but both directions must be there")
+    kept = line[source[line] != target[line]]
+    return np.stack([source[kept], target[kept]]), kept
+
+
+def _features(labels: Array | None, values: Array | None) -> tuple[Array | None, tuple[int, ...] | None]:
+    """Columns of features, and their category counts if they are categories."""
+    if labels is None:
+        return values, None
+    ranks = np.stack([rank_rows(column[:, None]) for column in labels.T], axis=1)
+    categories = tuple((ranks.max(axis=0) + 1).tolist())
+    if values is None:
+        return ranks, categories
+    one_hot = [np.eye(count)[column] for column, count in zip(ranks.T, categories, strict=True)]
+    return np.concatenate([values, *one_hot], axis=1), None
+
+
+def _read_index(path: Path, count: int) -> IntArray:
+    """Graph numbers 0..count-1 in the order of the file, [entries]."""
+    numbers = read_table(path, np.int64).rows.reshape(-1)
+    wrong = (numbers < 0) | (numbers >= count)
+    if wrong.any():
+        raise ValueError(f"{path} has graph {numbers[wrong.argmax()]}, but must have numbers in 0..{count - 1}")
+    return numbers

@@ -1,0 +1,166 @@
+"""Is a dataset what it should be? Counts, label statistics and a content hash against the published facts."""
+
+import hashlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pfgnn.data.dataset import Array, Dataset, shrink
+
+Facts = dict[str, Any]
+
+# What is published of each file-based dataset. The hash is of these files as read here, and pins every byte of it;
+# LCC has none, since a part of it is generated.
+FACTS: dict[str, Facts] = {
+    "csl": {
+        "graphs": 150,
+        "nodes": 6150,
+        "edges": 24600,
+        "fold 0 train": 90,
+        "fold 0 validation": 30,
+        "fold 0 test": 30,
+    }
+    | {f"fold {fold} test of class {c}": 3 for fold in range(5) for c in range(10)},
+    "sr25": {"graphs": 15, "nodes": 375, "edges": 4500, "pairs": 105},
+    "exp": {
+        "graphs": 1200,
+        "edges": 132260,
+        "pairs": 600,
+        "fold 0 train": 972,
+        "fold 0 validation": 108,
+        "fold 0 test": 120,
+        "hash": "6aaf8aacdb6fb81002316d1df81fcc85e563d9cce09180e9ddbc6a23476894fe",
+    },
+    "brec": {
+        "graphs": 800,
+        "pairs": 400,
+        "basic": 120,
+        "simple_regular": 100,
+        "strongly_regular": 100,
+        "extension": 200,
+        "cfi": 200,
+        "4_vertex_condition": 40,
+        "distance_regular": 40,
+        "hash": "a82e813595d62931a6b501178ab4c6b3f41e3cfe4ddd31d27399e5a5f7f50cce",
+    },
+    "triangles": {
+        "graphs": 45000,
+        "edges": 2 * 1473512,
+        "hash": "40a7bcb99959ec9860d5a056a149ec2e234b8f2db87360461e841141278fdd3c",
+    }
+    | {f"train of class {c}": 3000 for c in range(10)}
+    | {f"{part} of class {c}": 500 for part in ("validation", "test", "test-large") for c in range(10)},
+    "lcc": {
+        "train": 1000,
+        "train of class 0": 15774,
+        "train of class 1": 4090,
+        "train of class 2": 136,
+        "test": 1000,
+        "test of class 0": 15727,
+        "test of class 1": 4115,
+        "test of class 2": 158,
+        "test-large": 1000,
+        "nodes": 140000,
+    },
+    "connectivity": {"graphs": 140, "nodes": 2800, "train of class 1": 50, "test of class 1": 20},
+    "planarity": {"graphs": 140, "nodes": 2800, "train of class 1": 50, "test of class 1": 20},
+    "bipartiteness": {"graphs": 140, "nodes": 2800, "train of class 1": 50, "test of class 1": 20},
+    "zinc": {
+        "graphs": 12000,
+        "nodes": 277864,
+        "edges": 597970,
+        "train": 10000,
+        "train y mean": 0.01533,
+        "train y std": 2.01091,
+        "validation": 1000,
+        "validation y mean": 0.03145,
+        "validation y std": 1.98562,
+        "test": 1000,
+        "test y mean": 0.01241,
+        "test y std": 2.01801,
+        "hash": "fda7e4273c1810333fb0e2f76ea9a67ad12edbbf159a64c194ca098128d998e4",
+    },
+    "alchemy": {"train": 10000, "validation": 1000, "test": 1000},
+    "qm9": {
+        "graphs": 130831,
+        "nodes": 2359210,
+        "validation": 10000,
+        "test": 10000,
+        "hash": "d0de2ad5d5b3febf05412ebb44b0289b5271a8a264c7b6641d1d4033f2116851",
+    },
+    "qm9-film": {
+        "graphs": 130831,
+        "nodes": 2359210,
+        "validation": 10000,
+        "test": 10000,
+        "hash": "88fdb211320daafcf49a6f33fa643020af4fd60123c0341ddeb7dbe89e1cfc8a",
+    },
+    "molhiv": {
+        "graphs": 41127,
+        "nodes": 1049163,
+        "edges": 2259376,
+        "train": 32901,
+        "train of class 1": 1232,
+        "validation": 4113,
+        "validation of class 1": 81,
+        "test": 4113,
+        "test of class 1": 130,
+        "hash": "23dbf9070141a5559286a60e7bcadf5a2245bfb3654e67f122682e1b7e5a8a20",
+    },
+}
+
+
+class Check(NamedTuple):
+    """One fact: what it is, the expected and the found value, an int, a float or a string."""
+
+    fact: str
+    expected: Any
+    found: Any
+
+    @property
+    def holds(self) -> bool:
+        """Whether they agree: numbers to the five decimals that are published."""
+        if isinstance(self.expected, float) and isinstance(self.found, float):
+            return abs(self.expected - self.found) < 1e-5
+        return self.expected == self.found
+
+
+def verify(dataset: Dataset) -> list[Check]:
+    """Every fact known of the dataset, beside what is found; none for a dataset that nothing is known of."""
+    found = statistics(dataset)
+    return [Check(fact, expected, found.get(fact)) for fact, expected in FACTS.get(dataset.name, {}).items()]
+
+
+def statistics(dataset: Dataset) -> Facts:
+    """Graphs, nodes, edges, sizes of parts, label counts or moments of each part, and the content hash."""
+    facts: Facts = {
+        "graphs": len(dataset),
+        "nodes": int(dataset.node_counts.sum(dtype=np.int64)),
+        "edges": int(dataset.edge_counts.sum(dtype=np.int64)),
+    }
+    if dataset.pairs is not None:
+        facts["pairs"] = len(dataset.pairs)
+    for part, graphs in dataset.splits.items():
+        facts[part] = len(graphs)
+        y = dataset.subset(graphs).y
+        if y.dtype.kind in "iub" and dataset.task.level != "pair":
+            facts |= {f"{part} of class {c}": int((y == c).sum()) for c in range(int(y.max()) + 1)}
+        elif y.shape[1] == 1:
+            wide = y.astype(np.float64)
+            facts |= {
+                f"{part} y mean": round(float(wide.mean()), 5),
+                f"{part} y std": round(float(wide.std(ddof=1)), 5),
+            }
+    facts["hash"] = content_hash(dataset)
+    return facts
+
+
+def content_hash(dataset: Dataset) -> str:
+    """SHA-256 over names, dtypes, shapes and bytes of all arrays and parts."""
+    digest = hashlib.sha256()
+    parts: dict[str, Array] = {f"split:{part}": graphs for part, graphs in dataset.splits.items()}
+    for name, array in sorted({**dataset.arrays(), **parts}.items()):
+        small = np.ascontiguousarray(shrink(array))
+        digest.update(f"{name} {small.dtype.str} {small.shape}".encode())
+        digest.update(small.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,22 @@
+"""Files are written whole or not at all."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write JSON, whole or not at all."""
+    write_atomically(path, lambda temporary: temporary.write_text(json.dumps(content, indent=2) + "\n"))
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a temporary file of the same ending, then rename it to ``path``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
+    try:
+        write(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,335 @@
+"""Batches: each field against a plain loop over the graphs, and against PyG."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch_geometric.data import Batch as PyGBatch
+
+from pfgnn.data import batching
+from pfgnn.data.batching import Batch, Loader, Resident, neighbour_lists, pad_batch
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.task import Task
+from pfgnn.model import GIN, GINE, PFGNN
+from pfgnn.testing import TOLERANCE
+
+CLASSES = Task("graph", 3, "cross_entropy", "accuracy")
+REGRESSION = Task("graph", 2, "l1", "mae")
+NODES = Task("node", 3, "cross_entropy", "accuracy")
+
+
+def random_dataset(seed: int, graphs: int, task: Task = CLASSES, nodes: int = 6, bare: bool = False) -> Dataset:
+    """Random directed graphs with loops, some of one node or without edges; bare ones have only targets."""
+    rng = np.random.default_rng(seed)
+    node_counts = rng.integers(1, nodes + 1, graphs)
+    chosen = [rng.random((n, n)) < rng.choice([0, 0.4]) for n in node_counts]
+    edges = np.concatenate([np.stack(np.nonzero(matrix)) for matrix in chosen], axis=1)
+    N, E = int(node_counts.sum()), edges.shape[1]
+    rows = N if task.level == "node" else graphs
+    y = rng.random((rows, 2)) if task.loss == "l1" else rng.integers(0, task.outputs, (rows, 1))
+    parts: dict[str, Any] = {
+        "x": rng.integers(0, 5, (N, 2)),
+        "edge_attr": rng.integers(0, 4, (E, 1)),
+        "pos": rng.random((N, 3), dtype=np.float32),
+        "key": rng.integers(-(2**62), 2**62, graphs),
+        "node_categories": (5, 5),
+        "edge_categories": (4,),
+    }
+    edge_counts = np.array([matrix.sum() for matrix in chosen])
+    return Dataset.from_arrays(
+        "random", task, node_counts=node_counts, edge_counts=edge_counts, edges=edges, y=y, **({} if bare else parts)
+    )
+
+
+def by_loop(dataset: Dataset, graphs: list[int]) -> dict[str, Tensor]:
+    """The fields of a batch, graph by graph."""
+    fields: dict[str, list[Any]] = {name: [] for name in Batch._fields if name not in ("num_graphs", "node_level")}
+    nodes_before = edges_before = 0
+    for place, g in enumerate(graphs):
+        n, e = int(dataset.node_counts[g]), int(dataset.edge_counts[g])
+        a, b = int(dataset.node_counts[:g].sum()), int(dataset.edge_counts[:g].sum())
+        edges = dataset.edges[:, b : b + e].astype(np.int64)
+        fields["x"].append(np.zeros((n, 0), dtype=np.float32) if dataset.x is None else dataset.x[a : a + n])
+        fields["edge_index"].append((edges + nodes_before).T)
+        fields["edge_attr"].append(np.zeros((e, 0)) if dataset.edge_attr is None else dataset.edge_attr[b : b + e])
+        fields["batch"].append(np.full(n, place))
+        fields["y"].append(dataset.y[a : a + n] if dataset.task.level == "node" else dataset.y[g : g + 1])
+        assert dataset.key is not None
+        fields["graph_key"].append(dataset.key[g : g + 1].astype(np.int64))
+        fields["pos"].append(np.zeros((n, 3)) if dataset.pos is None else dataset.pos[a : a + n])
+        fields["sizes"].append(np.array([n]))
+        fields["row_start"].append(np.array([edges_before + (edges[1] < v).sum() for v in range(n)]))
+        nodes_before, edges_before = nodes_before + n, edges_before + e
+    fields["row_start"].append(np.array([edges_before]))
+    whole = {name: torch.from_numpy(np.concatenate(parts)) for name, parts in fields.items()}
+    whole["edge_index"] = whole["edge_index"].T
+    whole["y"] = whole["y"] if whole["y"].is_floating_point() else whole["y"].long()
+    return whole
+
+
+def assert_equals_loop(batch: Batch, dataset: Dataset, graphs: list[int]) -> None:
+    want = by_loop(dataset, graphs)
+    assert (batch.num_graphs, batch.node_level) == (len(graphs), dataset.task.level == "node")
+    for name, tensor in want.items():
+        got = getattr(batch, name)
+        if name in ("edge_attr", "pos") and getattr(dataset, name) is None:
+            assert got is None
+            continue
+        assert got.dtype == tensor.dtype, name
+        assert torch.equal(got.cpu(), tensor), name
+
+
+def build(dataset: Dataset, **options: Any) -> PFGNN:
+    """A small model, built as the dataset says."""
+    model = PFGNN(
+        GIN(8, 2) if dataset.edge_channels is None else GINE(8, 2),
+        dataset.task.outputs,
+        in_channels=dataset.in_channels,
+        edge_channels=dataset.edge_channels,
+        steps=2,
+        particles=3,
+        level="node" if dataset.task.level == "node" else "graph",
+        **options,
+    )
+    return model.eval()
+
+
+def predict(model: PFGNN, batch: Batch) -> Tensor:
+    return model(batch.x, batch.edge_index, batch.edge_attr, batch.batch, graph_key=batch.graph_key).prediction
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    graphs=st.integers(1, 12),
+    batch_size=st.integers(1, 13),
+    task=st.sampled_from([CLASSES, REGRESSION, NODES]),
+    bare=st.booleans(),
+    at_once=st.integers(1, 12),
+)
+def test_every_field_equals_a_loop(
+    seed: int, graphs: int, batch_size: int, task: Task, bare: bool, at_once: int
+) -> None:
+    dataset = random_dataset(seed, graphs, task, bare=bare)
+    order = np.random.default_rng(seed).integers(0, graphs, 2 * graphs)  # any order, some twice
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batching, "GRAPHS_AT_ONCE", at_once)
+        loader = Loader(dataset, order, batch_size)
+        batches = list(loader)
+    assert len(batches) == len(loader)
+    for number, batch in enumerate(batches):
+        assert_equals_loop(batch, dataset, order[number * batch_size : (number + 1) * batch_size].tolist())
+
+
+@pytest.mark.parametrize("task", [CLASSES, REGRESSION, NODES], ids=["classes", "regression", "nodes"])
+def test_batches_are_made_on_the_device(device: torch.device, task: Task) -> None:
+    dataset = random_dataset(1, 30, task)
+    resident = Resident(dataset, device)
+    for number, batch in enumerate(Loader(resident, batch_size=8)):
+        assert {field.device.type for field in batch if isinstance(field, Tensor)} == {device.type}
+        assert_equals_loop(batch, dataset, list(range(30))[8 * number : 8 * number + 8])
+    assert_equals_loop(resident.collate([3, 3, 29]), dataset, [3, 3, 29])
+
+
+@pytest.mark.parametrize("nodes", [1, 3], ids=["single nodes", "no edges"])
+def test_graphs_without_edges(nodes: int) -> None:
+    dataset = Dataset.from_arrays(
+        "dots",
+        CLASSES,
+        node_counts=np.full(5, nodes),
+        edge_counts=np.zeros(5, dtype=np.int64),
+        edges=np.zeros((2, 0), dtype=np.int64),
+        y=np.zeros((5, 1), dtype=np.int64),
+    )
+    for number, batch in enumerate(Loader(dataset, batch_size=2)):
+        assert_equals_loop(batch, dataset, list(range(5))[2 * number : 2 * number + 2])
+        assert predict(build(dataset), batch).shape == (batch.num_graphs, 3)
+
+
+@pytest.mark.parametrize("task", [CLASSES, REGRESSION, NODES], ids=["classes", "regression", "nodes"])
+def test_a_batch_equals_that_of_pyg(task: Task) -> None:
+    dataset = random_dataset(2, 25, task)
+    graphs = dataset.to_pyg()
+    for start, batch in zip(range(0, 25, 10), Loader(dataset, batch_size=10), strict=True):
+        want = PyGBatch.from_data_list(graphs[start : start + 10])
+        for name in ("x", "edge_index", "edge_attr", "y", "batch", "pos", "graph_key"):
+            assert torch.equal(getattr(batch, name), getattr(want, name).to(getattr(batch, name).dtype)), name
+        assert torch.equal(batch.sizes, want.ptr.diff())
+
+
+def test_edges_are_sorted_by_target_and_row_start_points_at_them() -> None:
+    for batch in Loader(random_dataset(3, 20), batch_size=7):
+        source, target = batch.edge_index
+        assert (target.diff() >= 0).all()
+        assert batch.row_start[0] == 0
+        assert batch.row_start[-1] == len(target)
+        for node in range(len(batch.batch)):
+            own = slice(int(batch.row_start[node]), int(batch.row_start[node + 1]))
+            assert torch.equal(source[own], source[target == node])
+
+
+def test_the_order_depends_on_seed_and_epoch_alone() -> None:
+    dataset = random_dataset(4, 50)
+    chosen = np.arange(5, 45)
+
+    def order(seed: int, epoch: int, batch_size: int = 8) -> list[int]:
+        loader = Loader(dataset, chosen, batch_size, shuffle=True, seed=seed)
+        return torch.cat([batch.graph_key for batch in loader.epoch(epoch)]).tolist()
+
+    orders = {(seed, epoch): order(seed, epoch) for seed in range(3) for epoch in range(3)}
+    assert len({tuple(keys) for keys in orders.values()}) == 9
+    for (seed, epoch), keys in orders.items():
+        assert keys == order(seed, epoch) == order(seed, epoch, batch_size=11)
+        assert dataset.key is not None
+        assert sorted(keys) == sorted(dataset.key[chosen].tolist())  # every graph once
+
+
+def test_the_global_generators_are_left_alone() -> None:
+    dataset = random_dataset(4, 50)
+    before = torch.get_rng_state(), random.getstate(), str(np.random.get_state())  # noqa: NPY002
+    list(Loader(dataset, shuffle=True).epoch(3))
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert before[1:] == (random.getstate(), str(np.random.get_state()))  # noqa: NPY002
+
+
+def test_without_shuffling_every_epoch_is_in_order() -> None:
+    dataset = random_dataset(5, 20)
+    loader = Loader(dataset, batch_size=6)
+    for epoch in (0, 1):
+        assert dataset.key is not None
+        assert torch.cat([batch.graph_key for batch in loader.epoch(epoch)]).tolist() == dataset.key.tolist()
+    assert [batch.num_graphs for batch in loader] == [6, 6, 6, 2]
+
+
+def test_no_graphs_give_no_batches() -> None:
+    loader = Loader(random_dataset(5, 4), [])
+    assert len(loader) == 0
+    assert list(loader) == []
+
+
+def test_a_graph_has_the_same_key_and_prediction_in_any_batch() -> None:
+    dataset = random_dataset(6, 12)
+    model, resident = build(dataset), Resident(dataset)
+    alone = torch.cat([predict(model, resident.collate([g])) for g in range(12)])
+    shuffled = np.random.default_rng(0).permutation(12)
+    together = resident.collate(shuffled)
+    assert dataset.key is not None
+    assert together.graph_key.tolist() == dataset.key[shuffled].tolist()
+    assert_near(predict(model, together), alone[shuffled])
+    part = dataset.subset([7, 2])
+    assert_near(predict(model, Resident(part).collate([1, 0])), alone[[2, 7]])
+
+
+def assert_near(got: Tensor, want: Tensor) -> None:
+    torch.testing.assert_close(got, want, rtol=TOLERANCE[want.dtype], atol=TOLERANCE[want.dtype])
+
+
+@pytest.mark.parametrize("multiple", [1, 2, 7, 64])
+@pytest.mark.parametrize("task", [CLASSES, REGRESSION, NODES], ids=["classes", "regression", "nodes"])
+def test_padding_adds_one_graph_and_nothing_else(task: Task, multiple: int, device: torch.device) -> None:
+    dataset = random_dataset(7, 23, task)
+    model = build(dataset).to(device)
+    resident = Resident(dataset, device)
+    for plain, batch in zip(Loader(resident, batch_size=9), Loader(resident, batch_size=9, pad=multiple), strict=True):
+        n, e = len(plain.batch), plain.edge_index.shape[1]
+        N, E = len(batch.batch), batch.edge_index.shape[1]
+        assert N % multiple == E % multiple == 0
+        assert n < N <= n + multiple
+        assert e <= E < e + multiple
+        rows = n if task.level == "node" else plain.num_graphs
+        real = {"x": n, "batch": n, "pos": n, "row_start": n + 1, "edge_attr": e, "y": rows}
+        for name, length in {**real, "graph_key": plain.num_graphs, "sizes": plain.num_graphs}.items():
+            assert torch.equal(getattr(batch, name)[:length], getattr(plain, name)), name
+        assert torch.equal(batch.edge_index[:, :e], plain.edge_index)
+        assert len(batch.y) == (N if task.level == "node" else plain.num_graphs + 1)
+        assert batch.num_graphs == plain.num_graphs
+        assert batch.sizes.tolist() == [*plain.sizes.tolist(), N - n]
+        assert batch.batch[n:].unique().tolist() == [plain.num_graphs]
+        counted = torch.bincount(batch.edge_index[1], minlength=N).cumsum(0)
+        assert torch.equal(batch.row_start[1:], counted)
+        assert (batch.edge_index[1].diff() >= 0).all()
+        assert_near(predict(model, batch)[:rows], predict(model, plain))
+
+
+@pytest.mark.parametrize("task", [CLASSES, NODES], ids=["classes", "nodes"])
+def test_padding_knows_the_level_when_there_are_as_many_graphs_as_nodes(task: Task) -> None:
+    dataset = random_dataset(8, 5, task, nodes=1)
+    plain = Resident(dataset).collate(range(5))
+    batch = pad_batch(plain, 8)
+    assert len(plain.y) == len(plain.batch) == plain.num_graphs == 5
+    assert len(batch.y) == (8 if task is NODES else 6)
+    assert len(predict(build(dataset), batch)) == len(batch.y)
+
+
+def test_padding_makes_few_shapes() -> None:
+    dataset = random_dataset(9, 400)
+    shapes = {
+        pad: {(len(b.batch), b.edge_index.shape[1]) for b in Loader(dataset, batch_size=16, shuffle=True, pad=pad)}
+        for pad in (None, 64)
+    }
+    assert len(shapes[64]) <= 6 < len(shapes[None])
+
+
+def test_neighbour_lists_equal_a_loop(device: torch.device) -> None:
+    for batch in Loader(Resident(random_dataset(10, 20), device), batch_size=6):
+        width = int(batch.row_start.diff().max()) + 1
+        sources, numbers = neighbour_lists(batch, width)
+        edges = batch.edge_index.T.tolist()
+        for node in range(len(batch.batch)):
+            own = [(place, source) for place, (source, target) in enumerate(edges) if target == node]
+            rest = [-1] * (width - len(own))
+            assert sources[node].tolist() == [source for _, source in own] + rest
+            assert numbers[node].tolist() == [place for place, _ in own] + rest
+
+
+def test_neighbour_lists_that_are_too_narrow_are_refused() -> None:
+    batch = next(iter(Loader(random_dataset(11, 20), batch_size=20)))
+    largest = int(batch.row_start.diff().max())
+    neighbour_lists(batch, largest)
+    with pytest.raises(ValueError, match=f"width must be at least the largest in-degree {largest}, but it is"):
+        neighbour_lists(batch, largest - 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"batch_size": 0}, ValueError, "batch_size must be at least 1, but it is 0"),
+        ({"pad": 0}, ValueError, "pad must be at least 1, but it is 0"),
+        ({"graphs": [0, 4]}, ValueError, r"graphs must lie in 0..3, but it spans 0..4"),
+        ({"graphs": [-1]}, ValueError, r"graphs must lie in 0..3, but it spans -1..-1"),
+        ({"graphs": [[0]]}, TypeError, r"graphs must be a row of graph numbers, but it has shape \[1, 1\] of int64"),
+        ({"graphs": [True, False, True, True]}, TypeError, r"a row of graph numbers, but it has shape \[4\] of bool"),
+        ({"graphs": [0.0]}, TypeError, r"a row of graph numbers, but it has shape \[1\] of float64"),
+    ],
+)
+def test_bad_arguments_get_one_sentence(options: dict[str, Any], error: type[Exception], sentence: str) -> None:
+    dataset = random_dataset(12, 4)
+    with pytest.raises(error, match=sentence):
+        Loader(dataset, **options)
+    if "graphs" in options:
+        with pytest.raises(error, match=sentence):
+            Resident(dataset).collate(options["graphs"])
+
+
+def test_an_empty_batch_and_a_bad_multiple_are_refused() -> None:
+    resident = Resident(random_dataset(12, 4))
+    with pytest.raises(ValueError, match="graphs must hold at least one number, but it is empty"):
+        resident.collate([])
+    with pytest.raises(ValueError, match="multiple must be at least 1, but it is 0"):
+        pad_batch(resident.collate([0]), 0)
+
+
+def test_read_only_and_strided_arrays_are_taken() -> None:
+    dataset = random_dataset(13, 6)
+    locked: dict[str, Any] = {name: array[..., ::-1][..., ::-1] for name, array in dataset.arrays().items()}
+    for array in locked.values():
+        array.setflags(write=False)
+    other = Dataset("locked", dataset.task, **locked)
+    for got, want in zip(Loader(other, batch_size=4), Loader(dataset, batch_size=4), strict=True):
+        assert torch.equal(got.x, want.x)
+        assert torch.equal(got.edge_index, want.edge_index)

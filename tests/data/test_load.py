@@ -1,0 +1,126 @@
+"""Where datasets are looked for, in which order, and what happens when they are nowhere."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pfgnn.data import load
+from pfgnn.data.catalogue import ENTRIES
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.load import cache_folder, find
+from pfgnn.data.task import Task
+from pfgnn.graphs import csl, is_isomorphic
+
+
+@pytest.fixture(autouse=True)
+def _empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("PFGNN_DATA", raising=False)
+
+
+def tiny(name: str, value: float = 1.5) -> Dataset:
+    return Dataset.from_graphs([csl(7, 2)], [value], Task("graph", 1, "l1", "mae"), name=name)
+
+
+def test_root_comes_before_the_environment_and_that_before_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, folder in enumerate((tmp_path / "root", tmp_path / "named", cache_folder())):
+        tiny("zinc", float(number)).save(folder / "zinc.pfgnn")
+    monkeypatch.setenv("PFGNN_DATA", str(tmp_path / "named"))
+    assert float(load("zinc", tmp_path / "root").y[0, 0]) == 0
+    assert float(load("zinc").y[0, 0]) == 1
+    monkeypatch.delenv("PFGNN_DATA")
+    assert float(load("zinc").y[0, 0]) == 2
+
+
+def test_a_dataset_that_is_nowhere_gets_one_sentence_with_three_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_network(*_: object) -> Dataset:
+        raise ConnectionError("no route to host\nand a second line")
+
+    monkeypatch.setitem(ENTRIES, "zinc", replace(ENTRIES["zinc"], fetch=no_network))
+    with pytest.raises(
+        ValueError, match=r"zinc is not here, and fetching it failed \(no route to host\); give it by"
+    ) as caught:
+        load("zinc")
+    for way in (
+        "root=FOLDER",
+        "PFGNN_DATA=FOLDER",
+        "zinc12k.npz in FOLDER/zinc12k",
+        "zinc.pfgnn in",
+        str(cache_folder()),
+    ):
+        assert way in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert find("zinc") is None
+
+
+def test_a_fetched_dataset_is_packed_and_not_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def fetch(*folders: object) -> Dataset:
+        calls.append(folders)
+        return tiny("zinc")
+
+    monkeypatch.setitem(ENTRIES, "zinc", replace(ENTRIES["zinc"], fetch=fetch))
+    first, second = load("zinc"), load("zinc")
+    assert len(calls) == 1
+    assert np.array_equal(first.edges, second.edges)
+    assert first.about["citation"] == ENTRIES["zinc"].citation
+
+
+def test_published_files_are_packed_into_the_cache_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = []
+
+    def read(folder: Path) -> Dataset:
+        reads.append(folder)
+        return tiny("exp", float((folder / "EXP.txt.gz").read_text()))
+
+    monkeypatch.setitem(ENTRIES, "exp", replace(ENTRIES["exp"], read=read))
+    (tmp_path / "exp").mkdir()
+    (tmp_path / "exp" / "EXP.txt.gz").write_text("3")
+    assert [float(load("exp", tmp_path).y[0, 0]) for _ in range(2)] == [3, 3]
+    assert len(reads) == 1
+    (tmp_path / "exp" / "EXP.txt.gz").write_text("4")  # other files, another pack
+    assert float(load("exp", tmp_path).y[0, 0]) == 4
+    [packed, _] = sorted(cache_folder().glob("exp-*.pfgnn"))
+    packed.write_bytes(b"damaged")  # a damaged pack is made again
+    (tmp_path / "exp" / "EXP.txt.gz").write_text("3")
+    assert float(load("exp", tmp_path).y[0, 0]) == 3
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setitem(ENTRIES, "exp", replace(ENTRIES["exp"], read=lambda _: tiny("exp")))
+    (tmp_path / "exp").mkdir()
+    (tmp_path / "exp" / "EXP.txt.gz").write_text("")
+    assert len(load("exp", tmp_path)) == 1
+
+
+@pytest.mark.parametrize("name", ["csl", "sr25", "connectivity", "planarity", "bipartiteness"])
+def test_generated_datasets_need_no_files_and_follow_from_their_seed(name: str) -> None:
+    first, second = load(name), load(name)
+    assert all(np.array_equal(a, second.arrays()[key]) for key, a in first.arrays().items())
+    assert first.about["source"] == "generated"
+    if name != "sr25":
+        assert not np.array_equal(first.edges, load(name, seed=1).edges)
+
+
+def test_options_of_generators() -> None:
+    dataset = load("csl", nodes=13, skips=(2, 3, 5), copies=5)
+    assert (len(dataset), dataset.task.outputs) == (15, 3)
+    assert is_isomorphic(dataset.graph(5), csl(13, 3))
+    assert dataset.splits["fold 0 test"].size == 3
+    large = load("lcc", train=2, test=2, test_large=2)
+    assert large.node_counts.tolist() == [20] * 4 + [100] * 2
+    assert load("triangles", train=10, validation=10, test=10, test_large=10).y.max() == 9
+
+
+def test_names_and_options_that_do_not_exist() -> None:
+    with pytest.raises(ValueError, match=r"name must be one of csl, sr25, .*, molhiv, but it is 'zink'"):
+        load("zink")
+    with pytest.raises(TypeError, match="zinc is read from files, so it takes no option seed"):
+        load("zinc", seed=1)

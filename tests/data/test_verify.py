@@ -1,0 +1,46 @@
+"""The published facts, checked on the files where they are there, and that a wrong dataset is found out."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pfgnn.data import load
+from pfgnn.data.batching import Loader
+from pfgnn.data.catalogue import ENTRIES
+from pfgnn.data.load import find
+from pfgnn.data.verify import FACTS, content_hash, verify
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def test_every_dataset_has_facts() -> None:
+    assert FACTS.keys() == ENTRIES.keys()
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_published_facts_hold_and_the_dataset_iterates(name: str, data_dir: Path) -> None:
+    if ENTRIES[name].files and find(name, data_dir) is None:
+        pytest.skip(f"the files of {name} are not in the data folder")
+    dataset = load(name, data_dir)
+    assert [check for check in verify(dataset) if not check.holds] == []
+    batch = next(iter(Loader(dataset, batch_size=8)))
+    assert batch.num_graphs == 8
+    assert len(batch.y) == (len(batch.batch) if dataset.task.level == "node" else 8)
+
+
+def test_one_changed_number_is_found_out() -> None:
+    dataset = load("connectivity")
+    changed = dataset.y.copy()
+    changed[0] = 1 - changed[0]
+    wrong = replace(dataset, y=changed)
+    assert [check.fact for check in verify(wrong) if not check.holds] == ["train of class 1"]
+    assert content_hash(wrong) != content_hash(dataset)
+    assert content_hash(replace(dataset, splits={})) != content_hash(dataset)
+    assert content_hash(replace(dataset, y=dataset.y.astype(np.int64))) == content_hash(dataset)

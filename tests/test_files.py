@@ -1,0 +1,20 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from pfgnn.files import write_atomically, write_json
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    write_json(path, {"good": 1})
+
+    def fail(temporary: Path) -> None:
+        temporary.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(path, fail)
+    assert json.loads(path.read_text()) == {"good": 1}
+    assert list(tmp_path.iterdir()) == [path]
