@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test check bench clean
 
 demo: $(VENV)/.installed  ## train GIN and PF-GNN on CSL, print the table, write the pictures
 	$(BIN)/pfgnn demo
@@ -18,6 +18,9 @@ check:  ## ruff + mypy + pytest in an environment that is already set up
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses 2
 
+bench: $(VENV)/.installed  ## measure on this CPU, and write results/bench/
+	$(BIN)/python -m benchmarks.data
+
 clean:  ## remove the environment and everything the tools left behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
 
@@ -26,9 +29,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+	@echo "Installing into $(VENV), which takes a minute or two ..."
 	$(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
+	@echo "Installing into $(VENV), which takes a minute or two ..."
 	$(INSTALL) --editable '.[dev]'
 	@touch $(VENV)/.installed $@

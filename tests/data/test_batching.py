@@ -48,7 +48,8 @@ def random_dataset(seed: int, graphs: int, task: Task = CLASSES, nodes: int = 6,
 
 def by_loop(dataset: Dataset, graphs: list[int]) -> dict[str, Tensor]:
     """The fields of a batch, graph by graph."""
-    fields: dict[str, list[Any]] = {name: [] for name in Batch._fields if name not in ("num_graphs", "node_level")}
+    names = {*Batch._fields, "row_start"} - {"num_graphs", "node_level"}
+    fields: dict[str, list[Any]] = {name: [] for name in names}
     nodes_before = edges_before = 0
     for place, g in enumerate(graphs):
         n, e = int(dataset.node_counts[g]), int(dataset.edge_counts[g])
@@ -118,7 +119,7 @@ def test_every_field_equals_a_loop(
     dataset = random_dataset(seed, graphs, task, bare=bare)
     order = np.random.default_rng(seed).integers(0, graphs, 2 * graphs)  # any order, some twice
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "GRAPHS_AT_ONCE", at_once)
+        patch.setattr(batching, "ROWS_AT_ONCE", 20 * at_once)
         loader = Loader(dataset, order, batch_size)
         batches = list(loader)
     assert len(batches) == len(loader)

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from pfgnn.data.batching import Loader
-from pfgnn.data.dataset import Array, Dataset, as_targets, guess_task, shrink, stack
+from pfgnn.data.columns import Array, as_targets, guess_task, shrink, stack
+from pfgnn.data.dataset import Dataset
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
 from pfgnn.graphs import Graph, random_graph, to_graph6

@@ -8,12 +8,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pfgnn.data.dataset import Dataset, check_numbers, shrink
+from pfgnn.data.columns import check_numbers
+from pfgnn.data.dataset import Dataset
 
 Indices = npt.NDArray[np.int64]
 
-# Batches are gathered this many graphs at a time: enough to spread the ops' overhead, few enough to stay small.
-GRAPHS_AT_ONCE = 4096
+# Batches are gathered this many nodes and edges at a time: enough to spread the ops' overhead, and some megabytes.
+ROWS_AT_ONCE = 2**20
 
 
 class Batch(NamedTuple):
@@ -23,8 +24,7 @@ class Batch(NamedTuple):
 
     Fields: ``x`` [N, F], with F = 0 where there are no features; ``edge_index`` [2, E]; ``edge_attr`` [E, Fe] or None;
     ``batch`` [N]; ``y`` [G, C], or [N, C] at ``node_level``; ``graph_key`` [G]; ``pos`` [N, 3] or None; ``sizes`` [G],
-    nodes a graph; ``row_start`` [N + 1], where each target's edges begin; ``num_graphs``, without the graph that is
-    padding.
+    nodes a graph; ``num_graphs``, without the graph that is padding.
     """
 
     x: Tensor
@@ -35,9 +35,14 @@ class Batch(NamedTuple):
     graph_key: Tensor
     pos: Tensor | None
     sizes: Tensor
-    row_start: Tensor
     num_graphs: int
     node_level: bool = False
+
+    @property
+    def row_start(self) -> Tensor:
+        """Where each node's incoming edges begin, as in compressed sparse rows: [N + 1]."""
+        degree = torch.bincount(self.edge_index[1], minlength=len(self.batch))
+        return torch.nn.functional.pad(degree.cumsum(0), (1, 0))
 
 
 class Resident:
@@ -54,7 +59,6 @@ class Resident:
         self.node_first, self.edge_first = _before(self.node_counts), _before(self.edge_counts)
         source, target = dataset.edges
         num_nodes = int(self.node_counts.sum())
-        in_degree = np.bincount(target + np.repeat(self.node_first, self.edge_counts), minlength=num_nodes)
         arrays = {
             "x": np.zeros((num_nodes, 0), dtype=np.float32) if dataset.x is None else dataset.x,
             "edge_attr": dataset.edge_attr,
@@ -63,8 +67,10 @@ class Resident:
             "pos": dataset.pos,
             "source": source,
             "target": target,
-            "in_degree": shrink(in_degree),
         }
+        self.graphs_at_once = ROWS_AT_ONCE * len(dataset) // (num_nodes + len(target))
+        # Row numbers of half the width where they fit: what bounds a batch is the memory it moves.
+        self.row_dtype = torch.int32 if max(num_nodes, len(target)) < 2**31 else torch.int64
         self.tensors = {
             name: torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
             for name, array in arrays.items()
@@ -94,10 +100,6 @@ class Resident:
 
         edge_index = torch.stack([gather("source", edge_rows), gather("target", edge_rows)]).long()
         edge_index += self._spread(first - first[place - within], lengths)  # nodes are numbered within their batch
-        edges_before = torch.zeros(len(node_rows) + 1, dtype=torch.int64, device=self.device)
-        torch.cumsum(gather("in_degree", node_rows), 0, out=edges_before[1:])
-        row_start = edges_before.index_select(0, self._spread(_before(nodes), nodes + 1, slope=1))
-        row_start -= self._spread(_before(edges), nodes + 1)
         y = gather("y", node_rows if self.node_level else chosen)
 
         n, e = nodes.tolist(), edges.tolist()
@@ -106,12 +108,11 @@ class Resident:
             gather("x", node_rows).split(n),
             edge_index.split(e, 1),
             gather("edge_attr", edge_rows).split(e) if "edge_attr" in self.tensors else nothing,
-            self._spread(within, sizes).split(n),
+            self._spread(within, sizes).long().split(n),
             (y if y.is_floating_point() else y.long()).split(n if self.node_level else batch_size),  # losses want int64
             gather("key", chosen).long().split(batch_size),
             gather("pos", node_rows).split(n) if "pos" in self.tensors else nothing,
             size.split(batch_size),
-            row_start.split((nodes + 1).tolist()),
             np.diff(begins, append=len(graphs)).tolist(),
             [self.node_level] * len(n),
         )
@@ -125,8 +126,8 @@ class Resident:
         begins = _before(counts)
         jumps = np.diff(values - slope * begins, prepend=slope)
         # One place more, for the last graph may begin after the last row, if it has none.
-        rises = torch.full((int(counts.sum()) + 1,), slope, dtype=torch.int64, device=self.device)
-        return rises.index_add_(0, self._put(begins), self._put(jumps)).cumsum_(0)[:-1]
+        rises = torch.full((int(counts.sum()) + 1,), slope, dtype=self.row_dtype, device=self.device)
+        return rises.index_add_(0, self._put(begins), self._put(jumps).to(self.row_dtype)).cumsum_(0)[:-1]
 
     def _put(self, numbers: Indices) -> Tensor:
         return torch.from_numpy(numbers).to(self.device)
@@ -174,7 +175,7 @@ class Loader:
         order = self.graphs
         if self.shuffle:
             order = np.random.default_rng([self.seed, number]).permutation(order)
-        stride = self.batch_size * max(1, GRAPHS_AT_ONCE // self.batch_size)
+        stride = self.batch_size * max(1, self.resident.graphs_at_once // self.batch_size)
         for start in range(0, len(order), stride):
             for batch in self.resident.batches(order[start : start + stride], self.batch_size):
                 yield batch if self.pad is None else pad_batch(batch, self.pad)
@@ -194,8 +195,6 @@ def pad_batch(batch: Batch, multiple: int) -> Batch:
         return torch.cat([rows, rows.new_zeros(by, *rows.shape[1:])])
 
     last = batch.edge_index.new_full((2, more_edges), nodes + more - 1)
-    ends = batch.row_start.new_full((more,), edges)
-    ends[-1] += more_edges
     return Batch(
         x=longer(batch.x, more),
         edge_index=torch.cat([batch.edge_index, last], 1),
@@ -205,7 +204,6 @@ def pad_batch(batch: Batch, multiple: int) -> Batch:
         graph_key=longer(batch.graph_key, 1),
         pos=None if batch.pos is None else longer(batch.pos, more),
         sizes=torch.cat([batch.sizes, batch.sizes.new_full((1,), more)]),
-        row_start=torch.cat([batch.row_start, ends]),
         num_graphs=batch.num_graphs,
         node_level=batch.node_level,
     )

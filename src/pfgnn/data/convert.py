@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pfgnn.data.dataset import Array, Dataset, guess_task, join_edges, stack
+from pfgnn.data.columns import Array, guess_task, join_edges, stack
+from pfgnn.data.dataset import Dataset
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.sources import Sample, Source, read_csv, read_graph6_lines, read_json_lines
 from pfgnn.data.tu import read_tu

@@ -8,6 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pfgnn.data.columns import (
+    Array,
+    as_targets,
+    check_categories,
+    check_edges,
+    check_numbers,
+    check_rows,
+    guess_task,
+    join_edges,
+    shrink,
+    stack,
+)
 from pfgnn.data.packed import read_packed, write_packed
 from pfgnn.data.task import Task
 from pfgnn.graphs.arrays import ranges
@@ -19,8 +31,6 @@ from pfgnn.graphs.graph6 import read_graph6
 if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +80,14 @@ class Dataset:
         if self.key is None:
             object.__setattr__(self, "key", shrink(np.arange(G)))
         targets = (N, "nodes") if self.task.level == "node" else (G, "graphs")
-        _check_rows("edge_counts", self.edge_counts, G, "graphs", axes=1)
-        _check_rows("key", self.key, G, "graphs", axes=1)
-        _check_rows("y", self.y, *targets)
-        _check_rows("x", self.x, N, "nodes")
-        _check_rows("pos", self.pos, N, "nodes")
-        _check_edges(self.edges, self.edge_attr, E)
-        _check_categories("node_categories", self.node_categories, "x", self.x)
-        _check_categories("edge_categories", self.edge_categories, "edge_attr", self.edge_attr)
+        check_rows("edge_counts", self.edge_counts, G, "graphs", axes=1)
+        check_rows("key", self.key, G, "graphs", axes=1)
+        check_rows("y", self.y, *targets)
+        check_rows("x", self.x, N, "nodes")
+        check_rows("pos", self.pos, N, "nodes")
+        check_edges(self.edges, self.edge_attr, E)
+        check_categories("node_categories", self.node_categories, "x", self.x)
+        check_categories("edge_categories", self.edge_categories, "edge_attr", self.edge_attr)
         for name, indices in self.splits.items():
             check_numbers(f"the split {name!r}", indices, G)
         if self.pairs is not None:
@@ -149,8 +159,8 @@ class Dataset:
 
         Integers take the smallest dtype that holds them. Arguments as for the class.
         """
-        _check_edges(edges, parts.get("edge_attr"), int(edge_counts.sum()))
-        _check_rows("edge_counts", edge_counts, len(node_counts), "graphs", axes=1)
+        check_edges(edges, parts.get("edge_attr"), int(edge_counts.sum()))
+        check_rows("edge_counts", edge_counts, len(node_counts), "graphs", axes=1)
         graph = np.repeat(np.arange(len(edge_counts)), edge_counts)
         outside = ((edges < 0) | (edges >= node_counts[graph])).any(0)
         if outside.any():
@@ -258,89 +268,8 @@ class Dataset:
         return pyg_graph(self.subset([number]).to_pyg()[0])
 
 
-def check_numbers(name: str, numbers: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:
-    """The numbers of some of ``total`` graphs, [n]."""
-    array = np.asarray(numbers)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise TypeError(f"{name} must be a row of graph numbers, but it has shape {list(array.shape)} of {array.dtype}")
-    if array.size and not 0 <= array.min() <= array.max() < total:
-        raise ValueError(f"{name} must lie in 0..{total - 1}, but it spans {array.min()}..{array.max()}")
-    return array.astype(np.int64)
-
-
-def shrink(array: Array) -> Array:
-    """Integers in the smallest of uint8, int8, int16, int32 and int64 that holds them; floats as they are."""
-    if array.dtype.kind not in "iub" or array.size == 0:
-        return array.astype(np.int64) if array.dtype.kind in "iub" else array
-    low, high = int(array.min()), int(array.max())
-    kinds = (np.uint8, np.int8, np.int16, np.int32, np.int64)
-    return array.astype(next(k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max))
-
-
-def as_targets(y: npt.ArrayLike) -> Array:
-    """Targets as finite numbers, one row each: [R] or [R, C] -> [R, C]."""
-    try:
-        targets = np.asarray(y)
-    except ValueError:
-        raise ValueError("y must have rows of the same length, but they differ") from None
-    if targets.dtype.kind not in "iubf":
-        raise TypeError(f"y must hold numbers, but it has dtype {targets.dtype}")
-    if targets.ndim not in (1, 2):
-        raise ValueError(f"y must have shape [R] or [R, C], but it has {list(targets.shape)}")
-    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
-        raise ValueError("y must be finite, but it holds NaN or infinity")
-    return targets[:, None] if targets.ndim == 1 else targets
-
-
 def _rows(counts: Array, graphs: Array) -> Array:
     """The rows that belong to the given graphs, in their order."""
     wide = counts.astype(np.int64)
     first = np.cumsum(wide) - wide
     return ranges(first[graphs], wide[graphs])
-
-
-def guess_task(y: Array) -> Task:
-    """The task of graph-level targets [G, C]: classes for one column of numbers 0, 1, ..., else regression."""
-    if y.dtype.kind in "iub" and y.shape[1] == 1 and y.size and y.min() >= 0:
-        return Task("graph", int(y.max()) + 1, "cross_entropy", "accuracy")
-    return Task("graph", y.shape[1], "l1", "mae")
-
-
-def stack(name: str, parts: Sequence[Array | None]) -> Array | None:
-    """The graphs' rows of an array one after another, or None if no graph has them; ``name`` is for the message."""
-    present = [part for part in parts if part is not None]
-    if not present:
-        return None
-    widths = sorted({part.shape[1] for part in present})
-    if len(present) < len(parts) or len(widths) > 1:
-        raise ValueError(
-            f"{name} must be there for all graphs or none, with the same number of columns, "
-            f"but {len(present)} of {len(parts)} graphs have it, with {widths} columns"
-        )
-    return np.concatenate(present)
-
-
-def join_edges(parts: Sequence[Array]) -> Array:
-    """The graphs' edges one after another, [2, E], for any number of graphs."""
-    return np.concatenate([np.zeros((2, 0), dtype=np.int64), *parts], axis=1)
-
-
-def _check_rows(name: str, array: Array | None, length: int, of: str, axes: int = 2) -> None:
-    if array is None:
-        return
-    if array.ndim != axes:
-        raise ValueError(f"{name} must have {axes} axes, but it has shape {list(array.shape)}")
-    if len(array) != length:
-        raise ValueError(f"{name} must have one row for each of {length} {of}, but it has {len(array)}")
-
-
-def _check_edges(edges: Array, edge_attr: Array | None, count: int) -> None:
-    if edges.shape != (2, count):
-        raise ValueError(f"edges must have shape [2, {count}], but it has {list(edges.shape)}")
-    _check_rows("edge_attr", edge_attr, count, "edges")
-
-
-def _check_categories(name: str, categories: tuple[int, ...] | None, of: str, array: Array | None) -> None:
-    columns = 0 if array is None else array.shape[1]
-    if categories is not None and len(categories) != columns:
-        raise ValueError(f"{name} must have one entry for each of {columns} columns of {of}, but has {len(categories)}")

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from pfgnn.data import tu
-from pfgnn.data.dataset import Dataset, shrink
+from pfgnn.data.columns import shrink
+from pfgnn.data.dataset import Dataset
 from pfgnn.data.generated import consecutive
 from pfgnn.data.pyg import from_pyg
 from pfgnn.data.readers import OGB_ATOMS, OGB_BONDS, QM9_JOINT, qm9_split

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pfgnn.data.dataset import Array, Dataset, as_targets, guess_task, join_edges, stack
+from pfgnn.data.columns import Array, as_targets, guess_task, join_edges, stack
+from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from pfgnn.data import generated
-from pfgnn.data.dataset import Array, Dataset
+from pfgnn.data.columns import Array
+from pfgnn.data.dataset import Dataset
 from pfgnn.data.generated import consecutive
 from pfgnn.data.task import Task
 from pfgnn.graphs.arrays import ranges

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfgnn.data.dataset import Array, shrink
+from pfgnn.data.columns import Array, shrink
 from pfgnn.data.molecules import CHUNK, FEATURES, FeatureSet, Molecule, featurise_many
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.graph6 import GRAPH6_HEADER, SPARSE6_HEADER, from_graph6, from_sparse6

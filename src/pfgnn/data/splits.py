@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.data.dataset import Array, Dataset
+from pfgnn.data.columns import Array
+from pfgnn.data.dataset import Dataset
 from pfgnn.graphs.arrays import IntArray, rank_rows
 from pfgnn.graphs.canonical import certificate
 

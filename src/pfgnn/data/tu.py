@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pfgnn.data.dataset import Array, Dataset, guess_task
+from pfgnn.data.columns import Array, guess_task
+from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.graphs.arrays import BoolArray, IntArray, rank_rows
 

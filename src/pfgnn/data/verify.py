@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfgnn.data.dataset import Array, Dataset, shrink
+from pfgnn.data.columns import Array, shrink
+from pfgnn.data.dataset import Dataset
 
 Facts = dict[str, Any]
 

@@ -1,5 +1,7 @@
 """Individualisation: give the drawn vertices a colour of their own (line 8)."""
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 
@@ -8,7 +10,7 @@ from pfgnn.model.policy import Draw
 from pfgnn.model.randomness import Noise, Purpose
 
 
-class Individualise(nn.Module):
+class Individualise(nn.Module, ABC):
     """H_v ← recolour(h_v) on the first ``share`` of the dimensions, all else untouched.
 
     Subclasses say how to recolour.
@@ -37,9 +39,9 @@ class Individualise(nn.Module):
         change = torch.where(draw.valid[..., None], change, 0.0)
         return bounded(H.index_put((draw.vertices, column), change, accumulate=True))
 
+    @abstractmethod
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """The new embeddings of the drawn vertices: [G, K, m, D] -> [G, K, m, D]."""
-        raise NotImplementedError
 
 
 class Learned(Individualise):

@@ -1,0 +1,78 @@
+"""The data commands as a user meets them."""
+
+from pathlib import Path
+
+import pytest
+from tests.test_cli import pfgnn
+
+from pfgnn.data import Dataset
+from pfgnn.data.catalogue import ENTRIES
+
+
+@pytest.fixture(autouse=True)
+def _empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("PFGNN_DATA", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_list_names_every_dataset_and_what_is_here(tmp_path: Path) -> None:
+    done = pfgnn("data", "list")
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in ENTRIES)
+    assert "generated on demand" in done.stdout
+
+
+def test_prepare_info_verify(tmp_path: Path) -> None:
+    done = pfgnn("data", "prepare", "connectivity", "--out", tmp_path / "connectivity.pfgnn")
+    assert done.returncode == 0, done.stderr
+    assert "140 graphs" in done.stdout
+    for command in ("info", "verify"):
+        done = pfgnn("data", command, "connectivity", "--root", tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "2800" in done.stdout
+    dataset = Dataset.open(tmp_path / "connectivity.pfgnn")
+    dataset.subset(range(100)).save(tmp_path / "connectivity.pfgnn")
+    done = pfgnn("data", "verify", "connectivity", "--root", tmp_path)
+    assert done.returncode == 2
+    assert "connectivity is not the published dataset: graphs, nodes" in done.stderr
+
+
+def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:
+    (tmp_path / "own.jsonl").write_text(
+        '{"num_nodes": 2, "edges": [[0, 1]], "y": 1.5}\n{"num_nodes": 2, "edges": [[0, 5]], "y": 1}\n'
+    )
+    done = pfgnn("data", "convert", tmp_path / "own.jsonl", tmp_path / "own.pfgnn", "--on-error", "skip")
+    assert done.returncode == 0, done.stderr
+    assert "line 2: edges has edge (0, 5), which is out of range for 2 nodes" in done.stdout
+    assert "1 graphs; 1 lines rejected" in done.stdout
+    assert len(Dataset.open(tmp_path / "own.pfgnn")) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["info", "zink"], "name must be one of csl, sr25"),
+        (["verify", "exp"], "exp is not here, and fetching it failed (no public class fetches it)"),
+        (["convert", "own.jsonl", "out.pfgnn"], "own.jsonl, line 1: this is not JSON"),
+        (["convert", "empty.csv", "out.pfgnn"], "empty.csv is empty"),
+        (["convert", "missing.csv", "out.pfgnn"], "missing.csv: No such file or directory"),
+        (["convert", "own.xyz", "out.pfgnn"], "own.xyz ends in none of .csv, .g6, .s6, .jsonl"),
+        (["convert", "good.jsonl", "own.jsonl/out.pfgnn"], "own.jsonl: File exists"),
+        (["info", "zinc", "--root", "."], "zinc.pfgnn is not a packed dataset"),
+    ],
+)
+def test_wrong_input_gets_one_sentence_and_leaves_nothing(
+    tmp_path: Path, arguments: list[object], sentence: str
+) -> None:
+    (tmp_path / "own.jsonl").write_text("not json\n")
+    (tmp_path / "good.jsonl").write_text('{"num_nodes": 1, "edges": [], "y": 1}\n')
+    (tmp_path / "own.xyz").write_text("?")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "zinc.pfgnn").write_text("something else")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    done = pfgnn("data", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == before
