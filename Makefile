@@ -18,7 +18,8 @@ check:  ## ruff + mypy + pytest in an environment that is already set up
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses 2
 
-bench: $(VENV)/.installed  ## measure on this CPU, and write results/bench/
+bench: $(VENV)/.installed-dev  ## measure on this CPU, and write results/bench/
+	$(BIN)/python -m benchmarks.graphs
 	$(BIN)/python -m benchmarks.data
 
 clean:  ## remove the environment and everything the tools left behind

@@ -46,7 +46,7 @@ class Output(NamedTuple):
 
 
 class PFGNN(nn.Module):
-    r"""Any GNN plus a particle filter over the individualise-and-refine search tree.
+    """Any GNN plus a particle filter over the individualise-and-refine search tree.
 
     K particles, each a colouring (node embeddings) of the same graph, take T steps down the tree: draw a vertex
     from a learned policy, individualise it, refine with the GNN, weigh the particle, resample. The belief's mean
