@@ -47,6 +47,18 @@ def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:
     assert "line 2: edges has edge (0, 5), which is out of range for 2 nodes" in done.stdout
     assert "1 graphs; 1 lines rejected" in done.stdout
     assert len(Dataset.open(tmp_path / "own.pfgnn")) == 1
+    assert "1 outputs" in pfgnn("data", "info", tmp_path / "own.pfgnn").stdout
+
+
+def test_all_rejects_go_into_a_file_and_brackets_in_paths_are_no_markup(tmp_path: Path) -> None:
+    good = '{"num_nodes": 1, "edges": [], "y": 1}\n'
+    (tmp_path / "own.jsonl").write_text(good + "?\n" * 30)
+    out, rejects = tmp_path / "a[/b].pfgnn", tmp_path / "rejects.txt"
+    done = pfgnn("data", "convert", tmp_path / "own.jsonl", out, "--on-error", "skip", "--rejects", rejects)
+    assert done.returncode == 0, done.stderr
+    assert "... and 10 more" in done.stdout
+    assert "a[/b].pfgnn" in done.stdout
+    assert len(rejects.read_text().splitlines()) == 30
 
 
 @pytest.mark.parametrize(
@@ -60,6 +72,8 @@ def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:
         (["convert", "own.xyz", "out.pfgnn"], "own.xyz ends in none of .csv, .g6, .s6, .jsonl"),
         (["convert", "good.jsonl", "own.jsonl/out.pfgnn"], "own.jsonl: File exists"),
         (["info", "zinc", "--root", "."], "zinc.pfgnn is not a packed dataset"),
+        (["convert", "good.jsonl", "good.jsonl"], "good.jsonl must be a file to write, other than the one to read"),
+        (["convert", "good.jsonl", "."], "must be a file to write, other than the one to read"),
     ],
 )
 def test_wrong_input_gets_one_sentence_and_leaves_nothing(

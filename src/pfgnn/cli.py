@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -77,7 +78,7 @@ def demo(
     graph = csl(config.nodes, skip)
     title = f"PF-GNN's heaviest particle on the CSL graph of {config.nodes} nodes and skip {skip}"
     draw_walk(record_walk(result.model, graph), graph, title, out / "walk.png")
-    console.print(f"Wrote {out}/record.json, learning_curve.png and walk.png.")
+    console.print(f"Wrote {out}/record.json, learning_curve.png and walk.png.", markup=False)
 
 
 @app.command()
@@ -91,7 +92,7 @@ def inspect(
 
     graphs = read_graphs(path)
     columns = ("graph", "nodes", "edges", "1-WL colours", "orbits", "symmetries", "1-WL class", "class")
-    table = Table(*columns, title=str(path))
+    table = Table(*columns, title=escape(str(path)))
     for number, facts in enumerate(gather_facts(graphs), start=1):
         table.add_row(*map(str, (number, *facts)))
     console.print(table)
@@ -99,4 +100,4 @@ def inspect(
         from pfgnn.report.picture import draw_search_tree
 
         draw_search_tree(graphs[0], depth, tree)
-        console.print(f"Wrote {tree}.")
+        console.print(f"Wrote {tree}.", markup=False)

@@ -5,8 +5,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+from pfgnn.files import write_atomically
 
 app = typer.Typer(no_args_is_help=True, help="Datasets by name, and your own.")
 console = Console()
@@ -27,19 +30,22 @@ def list_datasets(root: Root = None) -> None:
     for name, entry in ENTRIES.items():
         found = find(name, root)
         here = str(found) if found else "generated on demand" if entry.generate else "no"
-        table.add_row(name, entry.summary, here)
+        table.add_row(name, entry.summary, escape(here))
     console.print(table)
 
 
 @app.command()
-def info(name: Name, root: Root = None) -> None:
+def info(
+    name: Annotated[str, typer.Argument(help="A dataset's name, or a packed file of your own (.pfgnn).")],
+    root: Root = None,
+) -> None:
     """What a dataset holds: counts, features, parts, task, source and whom to cite."""
-    from pfgnn.data.load import load
+    from pfgnn.data import Dataset, load
     from pfgnn.data.verify import statistics
 
-    dataset = load(name, root)
+    dataset = Dataset.open(name) if name.endswith(".pfgnn") else load(name, root)
     facts = {key: value for key, value in statistics(dataset).items() if " " not in key or key.startswith("fold 0")}
-    table = Table("", name, show_header=True)
+    table = Table("", escape(name))
     task = dataset.task
     for key, value in {
         "task": f"{task.level} level, {task.outputs} outputs, loss {task.loss}, metric {task.metric}",
@@ -53,7 +59,7 @@ def info(name: Name, root: Root = None) -> None:
         **dataset.about,
     }.items():
         if value != "":
-            table.add_row(key, str(value))
+            table.add_row(key, escape(str(value)))
     console.print(table)
 
 
@@ -67,7 +73,9 @@ def prepare(
     path = out or cache_folder() / f"{name}.pfgnn"
     dataset = load(name, root)
     dataset.save(path)
-    console.print(f"Wrote {path}: {len(dataset)} graphs, {path.stat().st_size / 2**20:.1f} MiB.", soft_wrap=True)
+    console.print(
+        f"Wrote {path}: {len(dataset)} graphs, {path.stat().st_size / 2**20:.1f} MiB.", soft_wrap=True, markup=False
+    )
 
 
 @app.command()
@@ -98,10 +106,13 @@ def convert(
     labels: Annotated[Path | None, typer.Option(help="graph6: a file of labels, a line each.")] = None,
     task: Annotated[str | None, typer.Option(help="classification or regression; by default told from y.")] = None,
     on_error: Annotated[str, typer.Option(help="fail, or skip a line that cannot be read.")] = "fail",
+    rejects: Annotated[Path | None, typer.Option(help="A file for all rejected lines with their reasons.")] = None,
 ) -> None:
     """Turn your own graphs into one packed dataset; rejected lines are listed with the reason."""
     from pfgnn.data.convert import convert as convert_file
 
+    if out.is_dir() or out.resolve() == path.resolve():
+        raise ValueError(f"{out} must be a file to write, other than the one to read")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:
         shown = bar.add_task(path.name, total=None)
@@ -117,12 +128,15 @@ def convert(
             progress=lambda number, total: bar.update(shown, completed=number, total=total),
         )
     done.dataset.save(out)
-    for reject in done.rejects[:REJECTS_SHOWN]:
-        console.print(f"line {reject.line}: {reject.reason}", highlight=False, soft_wrap=True, markup=False)
-    if len(done.rejects) > REJECTS_SHOWN:
-        console.print(f"... and {len(done.rejects) - REJECTS_SHOWN} more")
+    lines = [f"line {reject.line}: {reject.reason}" for reject in done.rejects]
+    for line in lines[:REJECTS_SHOWN]:
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+    if len(lines) > REJECTS_SHOWN:
+        console.print(f"... and {len(lines) - REJECTS_SHOWN} more; --rejects FILE writes them all")
+    if rejects is not None:
+        write_atomically(rejects, lambda temporary: temporary.write_text("".join(f"{line}\n" for line in lines)))
     kept, lost = len(done.dataset), len(done.rejects)
-    console.print(f"Wrote {out}: {kept} graphs; {lost} lines rejected.", soft_wrap=True)
+    console.print(f"Wrote {out}: {kept} graphs; {lost} lines rejected.", soft_wrap=True, markup=False)
 
 
 def _features(present: bool, channels: int | tuple[int, ...] | None, categorical: bool) -> str:

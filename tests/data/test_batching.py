@@ -1,6 +1,7 @@
 """Batches: each field against a plain loop over the graphs, and against PyG."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -334,3 +335,30 @@ def test_read_only_and_strided_arrays_are_taken() -> None:
     for got, want in zip(Loader(other, batch_size=4), Loader(dataset, batch_size=4), strict=True):
         assert torch.equal(got.x, want.x)
         assert torch.equal(got.edge_index, want.edge_index)
+
+
+def test_a_plain_loop_over_a_shuffled_loader_has_a_new_order_each_time() -> None:
+    loader = Loader(random_dataset(0, 12, CLASSES), batch_size=12, shuffle=True)
+    first, second = (next(iter(loader)).graph_key.tolist() for _ in range(2))
+    assert first != second
+    assert next(loader.epoch(0)).graph_key.tolist() == first
+    assert next(loader.epoch(1)).graph_key.tolist() == second
+
+
+def test_neighbour_lists_of_a_padded_batch_leave_the_padding_out() -> None:
+    loader = Loader(random_dataset(0, 12, CLASSES), batch_size=5)
+    for batch in loader:
+        width = max(1, int(batch.row_start.diff().max()))
+        plain, padded = neighbour_lists(batch, width), neighbour_lists(pad_batch(batch, 64), width)
+        for mine, theirs in zip(plain, padded, strict=True):
+            assert torch.equal(theirs[: len(mine)], mine)
+            assert (theirs[len(mine) :] == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("loss", "dtype"), [("cross_entropy", torch.int64), ("binary_cross_entropy", torch.float32), ("l1", torch.float32)]
+)
+def test_integer_targets_have_the_dtype_of_their_loss(loss: str, dtype: torch.dtype) -> None:
+    dataset = random_dataset(0, 3, Task("graph", 2 if loss == "cross_entropy" else 1, loss, "mae"))
+    dataset = replace(dataset, y=np.array([[0], [1], [1]]))
+    assert next(iter(Loader(dataset))).y.dtype == dtype

@@ -226,3 +226,29 @@ def test_a_converted_dataset_is_saved_and_opened(tmp_path: Path) -> None:
     again = Dataset.open(tmp_path / "own.pfgnn")
     assert again.task == dataset.task
     assert again.graph(1) == dataset.graph(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("smiles,a,a\nCCO,1,2\n", {"targets": None}),
+        ("smiles,smiles,a\nCCO,C,2\n", {"targets": ["a"]}),
+        ("smiles,a\nCCO,1\n", {"targets": ["a", "a"]}),
+    ],
+)
+def test_repeated_columns_are_refused(tmp_path: Path, text: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"table.csv must have the column '.*' once, and each target once"):
+        csv(tmp_path, text, **options)
+
+
+def test_options_of_another_kind_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"targets is for the kind csv, but .*graphs.jsonl is of the kind jsonl"):
+        jsonl(tmp_path, JSON, targets=["a"])
+    with pytest.raises(ValueError, match=r"labels is for the kind graph6, but"):
+        jsonl(tmp_path, JSON, labels="labels.txt")
+
+
+def test_a_line_that_breaks_the_parser_is_a_reject_like_any_other(tmp_path: Path) -> None:
+    path = write(tmp_path, "graphs.jsonl", json.dumps(JSON) + "\n" + "[" * 100_000 + "\n")
+    done = convert(path, on_error="skip")
+    assert [reject.line for reject in done.rejects] == [2]

@@ -364,3 +364,18 @@ def test_a_model_is_built_and_run_as_the_dataset_says(changes: dict[str, Any]) -
     else:
         loss = torch.nn.functional.l1_loss(out.prediction, batch.y.to(out.prediction.dtype))
     loss.backward()
+
+
+def test_integers_with_gaps_are_numbers_and_not_classes() -> None:
+    assert guess_task(np.array([[350], [120]])) == Task("graph", 1, "l1", "mae")
+
+
+def test_splits_may_be_lists(tmp_path: Path) -> None:
+    dataset = Dataset.from_graphs([PATH, EDGE], Y[:2], TASK, splits={"train": [0], "test": [1]})
+    dataset.save(tmp_path / "own.pfgnn")
+    assert Dataset.open(tmp_path / "own.pfgnn").splits["test"].tolist() == [1]
+
+
+def test_one_string_is_not_a_sequence_of_smiles() -> None:
+    with pytest.raises(TypeError, match="smiles must be a sequence of SMILES, but it is one string, 'CCO'"):
+        Dataset.from_smiles("CCO", [1.0])

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,3 +125,29 @@ def test_names_and_options_that_do_not_exist() -> None:
         load("zink")
     with pytest.raises(TypeError, match="zinc is read from files, so it takes no option seed"):
         load("zinc", seed=1)
+
+
+def test_a_file_that_holds_another_dataset_is_refused(tmp_path: Path) -> None:
+    tiny("other").save(tmp_path / "zinc.pfgnn")
+    with pytest.raises(ValueError, match=r"zinc.pfgnn must hold the dataset zinc, but it holds 'other'"):
+        load("zinc", tmp_path)
+
+
+def test_a_root_that_is_no_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"root must name a folder, but .*nowhere is none"):
+        load("csl", tmp_path / "nowhere")
+    monkeypatch.setenv("PFGNN_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(ValueError, match=r"PFGNN_DATA must name a folder, but .*nowhere is none"):
+        load("csl")
+
+
+def test_a_packed_dataset_remembers_that_it_was_generated(tmp_path: Path) -> None:
+    load("connectivity").save(tmp_path / "connectivity.pfgnn")
+    assert load("connectivity", tmp_path).about["source"] == "generated"
+
+
+@pytest.mark.parametrize("options", [{"sede": 1}, {"seed": -1}, {"copies": 0}])
+def test_wrong_options_of_a_generator_are_named(options: dict[str, Any]) -> None:
+    [(name, value)] = options.items()
+    with pytest.raises((TypeError, ValueError), match=f"csl cannot be generated with {name}={value}: "):
+        load("csl", **options)

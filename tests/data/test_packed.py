@@ -42,7 +42,7 @@ def refusal(path: Path, content: bytes) -> str:
         read_packed(path)
     said = str(caught.value)
     assert said.startswith(str(path))
-    assert said.endswith(("; pack it again", "; make one with Dataset.save"))
+    assert said.endswith(("; delete it or pack it again", "; make one with Dataset.save"))
     assert "\n" not in said
     return said
 

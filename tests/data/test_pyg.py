@@ -55,8 +55,11 @@ def graph(**changes: Any) -> Data:
 )
 def test_to_pyg_and_back_is_the_identity(task: Task, changes: dict[str, Any]) -> None:
     dataset = example(task, **changes)
-    again = Dataset.from_pyg(dataset.to_pyg(), task, "example", splits=dataset.splits)
-    assert (again.name, again.task, again.splits) == (dataset.name, dataset.task, dataset.splits)
+    again = Dataset.from_pyg(dataset.to_pyg(), like=dataset)
+    for field in ("name", "task", "node_categories", "edge_categories", "about"):
+        assert getattr(again, field) == getattr(dataset, field), field
+    assert again.splits.keys() == dataset.splits.keys()
+    assert all(np.array_equal(again.splits[part], graphs) for part, graphs in dataset.splits.items())
     assert again.arrays().keys() == dataset.arrays().keys()
     for name, array in dataset.arrays().items():
         np.testing.assert_array_equal(again.arrays()[name], array, err_msg=name)

@@ -53,6 +53,8 @@ class Resident:
 
     def __init__(self, dataset: Dataset, device: torch.device | str = "cpu") -> None:
         self.node_level = dataset.task.level == "node"
+        classes = dataset.task.loss in ("cross_entropy", "weighted_cross_entropy", "none")
+        self.y_dtype = torch.int64 if classes else torch.float32  # of integer targets, as the loss wants them
         self.device = torch.device(device)
         # What is known a graph stays on the CPU, so that no size has to be asked of the device.
         self.node_counts, self.edge_counts = (c.astype(np.int64) for c in (dataset.node_counts, dataset.edge_counts))
@@ -109,7 +111,7 @@ class Resident:
             edge_index.split(e, 1),
             gather("edge_attr", edge_rows).split(e) if "edge_attr" in self.tensors else nothing,
             self._spread(within, sizes).long().split(n),
-            (y if y.is_floating_point() else y.long()).split(n if self.node_level else batch_size),  # losses want int64
+            (y if y.is_floating_point() else y.to(self.y_dtype)).split(n if self.node_level else batch_size),
             gather("key", chosen).long().split(batch_size),
             gather("pos", node_rows).split(n) if "pos" in self.tensors else nothing,
             size.split(batch_size),
@@ -140,7 +142,7 @@ class Loader:
         dataset: a dataset, or one that is resident on a device already.
         graphs: the numbers of the graphs to go through; all by default.
         batch_size: graphs a batch; the last may have fewer.
-        shuffle: a new order each epoch, which follows from seed and epoch alone.
+        shuffle: a new order each epoch, which follows from seed and epoch alone; see :meth:`epoch`.
         seed: of the order.
         pad: pad nodes and edges to multiples of this, so that few different shapes occur; None for none.
     """
@@ -157,6 +159,7 @@ class Loader:
         for name, value in (("batch_size", batch_size), ("pad", 1 if pad is None else pad)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, but it is {value}")
+        self.epochs_begun = 0
         self.resident = dataset if isinstance(dataset, Resident) else Resident(dataset)
         total = len(self.resident.node_counts)
         self.graphs = check_numbers("graphs", range(total) if graphs is None else graphs, total)
@@ -167,8 +170,9 @@ class Loader:
         return -(-len(self.graphs) // self.batch_size)
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches of epoch 0."""
-        return self.epoch(0)
+        """The batches of the next epoch: 0 the first time, then 1, and so on."""
+        self.epochs_begun += 1
+        return self.epoch(self.epochs_begun - 1)
 
     def epoch(self, number: int) -> Iterator[Batch]:
         """The batches of one epoch, in an order of its own if shuffled."""
@@ -210,9 +214,14 @@ def pad_batch(batch: Batch, multiple: int) -> Batch:
 
 
 def neighbour_lists(batch: Batch, width: int) -> tuple[Tensor, Tensor]:
-    """Padded neighbour lists for graphs of bounded degree: sources and edge numbers, both [N, width], -1 for none."""
+    """Padded neighbour lists for graphs of bounded degree: sources and edge numbers, both [N, width], -1 for none.
+
+    The nodes of a graph that is padding have none.
+    """
     source, target = batch.edge_index
-    place = torch.arange(len(source), device=source.device)
+    real = batch.batch[target] < batch.num_graphs
+    place = torch.arange(len(source), device=source.device)[real]
+    source, target = source[real], target[real]
     column = place - batch.row_start[target]
     if len(source) and int(column.max()) >= width:
         raise ValueError(f"width must be at least the largest in-degree {int(column.max()) + 1}, but it is {width}")

@@ -46,9 +46,10 @@ def as_targets(y: npt.ArrayLike) -> Array:
 
 
 def guess_task(y: Array) -> Task:
-    """The task of graph-level targets [G, C]: classes for one column of numbers 0, 1, ..., else regression."""
-    if y.dtype.kind in "iub" and y.shape[1] == 1 and y.size and y.min() >= 0:
-        return Task("graph", int(y.max()) + 1, "cross_entropy", "accuracy")
+    """The task of graphs' targets [G, C]: classes if one column of 0, 1, ..., each of which occurs, else regression."""
+    distinct = np.unique(y)
+    if y.dtype.kind in "iub" and y.shape[1] == 1 and np.array_equal(distinct, np.arange(len(distinct))):
+        return Task("graph", len(distinct), "cross_entropy", "accuracy")
     return Task("graph", y.shape[1], "l1", "mae")
 
 

@@ -90,7 +90,12 @@ def convert(
     ):
         if value not in allowed:
             raise ValueError(f"{name} is {value!r}, but must be one of: {', '.join(allowed)}")
+    for name, given, where in (("targets", targets, "csv"), ("labels", labels, "graph6")):
+        if given is not None and kind != where:
+            raise ValueError(f"{name} is for the kind {where}, but {file} is of the kind {kind}")
     if kind == "tu":
+        if task is not None:
+            raise ValueError(f"task must not be given for a TU folder, which has its own, but it is {task!r}")
         return Converted(read_tu(file), [], [])
     if kind == "csv":
         source = read_csv(file, smiles_column, targets, features, processes)
@@ -123,7 +128,7 @@ def _collect(file: Path, source: Source, fail: bool, progress: Progress | None) 
                 sample = source.read(item)
                 _check_columns(sample, columns)
                 samples.append(sample)
-            except (ValueError, TypeError, OverflowError) as error:
+            except (ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
                 if fail:
                     raise ValueError(f"{file.name}, line {line}: {error}") from None
                 rejects.append(Reject(line, str(error)))

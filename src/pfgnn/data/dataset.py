@@ -77,8 +77,7 @@ class Dataset:
             raise ValueError(f"the dataset {self.name} is empty, but must have at least one graph")
         if self.node_counts.min() < 1:
             raise ValueError(f"every graph must have a node, but graph {int(self.node_counts.argmin())} has none")
-        if self.key is None:
-            object.__setattr__(self, "key", shrink(np.arange(G)))
+        object.__setattr__(self, "key", shrink(np.arange(G) if self.key is None else np.asarray(self.key)))
         targets = (N, "nodes") if self.task.level == "node" else (G, "graphs")
         check_rows("edge_counts", self.edge_counts, G, "graphs", axes=1)
         check_rows("key", self.key, G, "graphs", axes=1)
@@ -88,8 +87,8 @@ class Dataset:
         check_edges(self.edges, self.edge_attr, E)
         check_categories("node_categories", self.node_categories, "x", self.x)
         check_categories("edge_categories", self.edge_categories, "edge_attr", self.edge_attr)
-        for name, indices in self.splits.items():
-            check_numbers(f"the split {name!r}", indices, G)
+        parts = {name: check_numbers(f"the split {name!r}", graphs, G) for name, graphs in self.splits.items()}
+        object.__setattr__(self, "splits", parts)
         if self.pairs is not None:
             check_numbers("pairs", self.pairs.reshape(-1), G)
 
@@ -235,6 +234,8 @@ class Dataset:
         """A dataset from molecules; see :func:`pfgnn.data.molecules.featurise_many`. The rest as for from_graphs."""
         from pfgnn.data.molecules import FEATURES, Molecule, featurise_many
 
+        if isinstance(smiles, str):
+            raise TypeError(f"smiles must be a sequence of SMILES, but it is one string, {smiles!r}")
         molecules: list[Molecule] = []
         for place, molecule in enumerate(featurise_many(smiles, features, processes)):
             if isinstance(molecule, ValueError):

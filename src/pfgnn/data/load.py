@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pfgnn
 from pfgnn.data.catalogue import Entry, find_entry
 from pfgnn.data.dataset import Dataset
 
@@ -26,12 +27,12 @@ def load(name: str, root: str | Path | None = None, **options: Any) -> Dataset:
     if found is not None:
         dataset, source = _open(name, entry, found), str(found)
     elif entry.generate is not None:
-        dataset, source = entry.generate(**options), "generated"
+        dataset, source = _generate(name, entry, options), "generated"
     elif options:
         raise TypeError(f"{name} is read from files, so it takes no option {', '.join(options)}")
     else:
         dataset, source = _fetch(name, entry, places(root)), "fetched"
-    dataset = replace(dataset, about={"source": source, "citation": entry.citation})
+    dataset = replace(dataset, about={"source": source, **dataset.about, "citation": entry.citation})
     return dataset if edge_features else dataset.without_edge_features()
 
 
@@ -49,8 +50,12 @@ def find(name: str, root: str | Path | None = None) -> Path | None:
 
 def places(root: str | Path | None = None) -> list[Path]:
     """The folders where datasets are looked for, in order."""
-    named = (root, os.environ.get("PFGNN_DATA"))
-    return [*(Path(place) for place in named if place), cache_folder()]
+    named = {"root": root, "PFGNN_DATA": os.environ.get("PFGNN_DATA")}
+    given = {name: Path(place).expanduser() for name, place in named.items() if place}
+    for name, place in given.items():
+        if not place.is_dir():
+            raise ValueError(f"{name} must name a folder, but {place} is none")
+    return [*given.values(), cache_folder()]
 
 
 def cache_folder() -> Path:
@@ -61,11 +66,14 @@ def cache_folder() -> Path:
 def _open(name: str, entry: Entry, found: Path) -> Dataset:
     """A packed file, or published files, packed into the cache the first time under their checksum."""
     if found.is_file() or entry.read is None:
-        return Dataset.open(found)
+        dataset = Dataset.open(found)
+        if dataset.name != name:
+            raise ValueError(f"{found} must hold the dataset {name}, but it holds {dataset.name!r}")
+        return dataset
     crc = 0
     for file in entry.files:
         crc = zlib.crc32((found / file).read_bytes(), crc)
-    path = cache_folder() / f"{name}-{crc:08x}.pfgnn"
+    path = cache_folder() / f"{name}-{pfgnn.__version__}-{crc:08x}.pfgnn"
     try:
         return Dataset.open(path)
     except (OSError, ValueError):  # not packed yet, or by another version
@@ -75,6 +83,15 @@ def _open(name: str, entry: Entry, found: Path) -> Dataset:
     except OSError:  # a cache that cannot be written costs time, nothing else
         return dataset
     return Dataset.open(path)
+
+
+def _generate(name: str, entry: Entry, options: dict[str, Any]) -> Dataset:
+    assert entry.generate is not None
+    try:
+        return entry.generate(**options)
+    except (TypeError, ValueError) as error:
+        given = ", ".join(f"{key}={value!r}" for key, value in options.items())
+        raise type(error)(f"{name} cannot be generated with {given}: {error}") from error
 
 
 def _fetch(name: str, entry: Entry, others: list[Path]) -> Dataset:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from pfgnn.files import write_atomically
 
 MAGIC = b"pfgnnset"
+REMEDY = "delete it or pack it again"
 VERSION = 1
 PREAMBLE = struct.Struct("<8sIII")  # magic, version, length and checksum of the header
 ALIGNMENT = 64
@@ -64,23 +65,23 @@ def read_packed(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         )
     _, version, length, crc = PREAMBLE.unpack(start)
     if version != VERSION:
-        raise ValueError(f"{path} has format version {version}, but this is version {VERSION}; pack it again")
+        raise ValueError(f"{path} has format version {version}, but this is version {VERSION}; {REMEDY}")
     whole = np.memmap(path, dtype=np.uint8, mode="c")
     header_bytes = whole[PREAMBLE.size : PREAMBLE.size + length]  # a slice of the map: a wrong length costs nothing
     if len(header_bytes) < length or zlib.crc32(header_bytes.data) != crc:
-        raise ValueError(f"{path} is truncated or damaged in its header; pack it again")
+        raise ValueError(f"{path} is truncated or damaged in its header; {REMEDY}")
     header = json.loads(header_bytes.tobytes())
     first = _aligned(PREAMBLE.size + length)
     if len(whole) != first + header["size"]:
         raise ValueError(
-            f"{path} is truncated or damaged: it has {len(whole)} bytes, not {first + header['size']}; pack it again"
+            f"{path} is truncated or damaged: it has {len(whole)} bytes, not {first + header['size']}; {REMEDY}"
         )
     arrays = {}
     for name, entry in header["arrays"].items():
         dtype, shape, begin = np.dtype(entry["dtype"]), entry["shape"], first + entry["offset"]
         block = whole[begin : begin + int(np.prod(shape)) * dtype.itemsize]
         if zlib.crc32(block.data) != entry["crc"]:
-            raise ValueError(f"{path} is damaged: the checksum of its array {name} is wrong; pack it again")
+            raise ValueError(f"{path} is damaged: the checksum of its array {name} is wrong; {REMEDY}")
         arrays[name] = block.view(dtype).reshape(shape).view(np.ndarray)
     return arrays, header["meta"]
 

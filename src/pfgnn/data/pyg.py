@@ -13,15 +13,25 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-def from_pyg(data: Iterable["Data"], task: Task | None = None, name: str = "graphs", **parts: Any) -> Dataset:
+def from_pyg(
+    data: Iterable["Data"], task: Task | None = None, name: str = "graphs", like: Dataset | None = None, **parts: Any
+) -> Dataset:
     """A dataset from PyG graphs, such as an InMemoryDataset, with x, edge_attr, y and pos where they have them.
 
-    Args: task: by default guessed from y.  parts: splits, category counts and the like, as for :class:`Dataset`;
-    the key by default from ``graph_key`` where the graphs have it.
+    Args:
+        task: by default guessed from y.
+        like: the dataset that the graphs come from, whose name, task, parts, pairs, category counts and notes they
+            cannot carry; with it the round trip is the identity.
+        parts: splits, category counts and the like, as for :class:`Dataset`; the key by default from ``graph_key``
+            where the graphs have it.
     """
     graphs = list(data)
     if not graphs:
         raise ValueError("data must hold at least one graph, but it is empty")
+    if like is not None:
+        task, name = like.task, like.name
+        carried = ("splits", "pairs", "node_categories", "edge_categories", "about")
+        parts = {**{field: getattr(like, field) for field in carried}, **parts}
     node_level = task is not None and task.level == "node"
     columns = {key: stack(key, [_rows(graph, key) for graph in graphs]) for key in ("x", "edge_attr", "pos")}
     edges = [_edges(number, graph) for number, graph in enumerate(graphs)]

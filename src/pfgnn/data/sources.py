@@ -49,6 +49,8 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
         raise ValueError(f"{file.name}, line {reader.line_num}: {error}") from None
     names = [name for name in header if name != smiles_column] if targets is None else list(targets)
     for name in (smiles_column, *names):
+        if header.count(name) > 1 or names.count(name) > 1:
+            raise ValueError(f"{file} must have the column {name!r} once, and each target once, but it is repeated")
         if name not in header:
             raise ValueError(f"{file} has no column {name!r}, but has: {', '.join(header) or 'none'}")
     if not names:
