@@ -13,13 +13,6 @@ from pfgnn.data.load import find
 from pfgnn.data.verify import FACTS, content_hash, verify
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> object:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 def test_every_dataset_has_facts() -> None:
     assert FACTS.keys() == ENTRIES.keys()
 
