@@ -28,6 +28,7 @@ from pfgnn.model import (
     RandomNormal,
     SoftResampling,
     SystematicResampling,
+    UniformPolicy,
 )
 from pfgnn.model.backbones.stack import Stack
 
@@ -327,6 +328,13 @@ class TestRandomness:
         model(*graph)
         restored.load_state_dict(model.state_dict())
         assert torch.equal(model(*graph).prediction, restored(*graph).prediction)
+
+    def test_every_step_draws_anew(self) -> None:
+        model = build(GIN(D), observe=NoObservation(), policy=UniformPolicy(), particles=40)
+        first, second, third = model(*sample(model)).trace
+        for field in ("vertices", "ancestors"):
+            draws = [getattr(step, field) for step in (first, second, third)]
+            assert not any(torch.equal(draws[i], draws[j]) for i in range(3) for j in range(i))
 
     def test_seeds_as_tensors(self) -> None:
         model = build(GIN(D))
