@@ -155,3 +155,19 @@ def test_impossible_requests_are_refused() -> None:
     for n, degree in [(5, 3), (4, 4), (4, -1)]:
         with pytest.raises(ValueError, match=f"degree is {degree}, but for {n} nodes"):
             random_regular(n, degree, rng)
+
+
+@pytest.mark.parametrize(
+    ("graph", "girth"),
+    [
+        (circulant(11, [1]), 11),
+        (csl(41, 2), 3),
+        (csl(41, 9), 4),
+        (rook(4), 3),
+        (shrikhande(), 3),
+        (paley(5), 5),
+        (circulant(6, [1, 3]), 4),  # the complete bipartite graph on 3 + 3 nodes
+    ],
+)
+def test_girth(graph: Graph, girth: int) -> None:
+    assert nx.girth(to_networkx(graph)) == girth
