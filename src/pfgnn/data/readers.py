@@ -5,7 +5,6 @@ import gzip
 import io
 import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -236,16 +235,11 @@ def both_directions(counts: Array, edges: Array, features: Array | None) -> dict
 
 def contiguous_folds(graphs: int, folds: int) -> dict[str, Array]:
     """Fold i tests on the i-th block; of the rest, in order, the i-th block of its size validates."""
-    return dict(_contiguous_folds(graphs, folds))
-
-
-def _contiguous_folds(graphs: int, folds: int) -> Iterator[tuple[str, Array]]:
-    block = graphs // folds
-    for fold in range(folds):
-        test = np.arange(fold * block, (fold + 1) * block)
+    parts = {}
+    for fold, test in enumerate(np.arange(graphs).reshape(folds, -1)):
         rest = np.delete(np.arange(graphs), test)
-        size = len(rest) // folds
-        validation = rest[fold * size : (fold + 1) * size]
-        yield f"fold {fold} train", np.setdiff1d(rest, validation)
-        yield f"fold {fold} validation", validation
-        yield f"fold {fold} test", test
+        validation = rest.reshape(folds, -1)[fold]
+        parts[f"fold {fold} train"] = np.setdiff1d(rest, validation)
+        parts[f"fold {fold} validation"] = validation
+        parts[f"fold {fold} test"] = test
+    return parts

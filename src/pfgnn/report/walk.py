@@ -109,9 +109,10 @@ def _draw_graph(
     axes.add_collection(LineCollection(list(points[graph.edges]), colors="0.8", linewidths=0.6, zorder=1))
     x, y = points.T
     axes.scatter(x, y, c=shade, cmap="turbo", vmin=0, vmax=1, s=42, edgecolors="white", linewidths=0.5, zorder=2)
-    for number, v in enumerate(marked, start=1):
+    for v in set(marked):
+        steps = ", ".join(str(t) for t, w in enumerate(marked, start=1) if w == v)  # a vertex may be drawn again
         axes.scatter(x[v], y[v], s=110, facecolors="none", edgecolors="black", linewidths=1.5, zorder=3)
-        axes.annotate(str(number), 1.16 * points[v], ha="center", va="center", fontsize=9, fontweight="bold")
+        axes.annotate(steps, 1.16 * points[v], ha="center", va="center", fontsize=9, fontweight="bold")
     axes.set_aspect("equal")
     axes.margins(0.14)
     axes.set_axis_off()
