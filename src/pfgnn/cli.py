@@ -11,10 +11,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import pfgnn
-from pfgnn import cli_data
+from pfgnn import cli_data, cli_results, cli_train
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, help=pfgnn.__doc__)
 app.add_typer(cli_data.app, name="data")
+for train_command in (cli_train.train, cli_train.evaluate, cli_train.predict):
+    app.command()(train_command)
+for results_command in (cli_results.tables, cli_results.reproduce, cli_results.report):
+    app.command()(results_command)
 console = Console()
 
 
@@ -22,7 +26,7 @@ def main() -> None:
     """Run the command line; wrong input ends with one sentence and status 2, never with a traceback."""
     try:
         app()
-    except (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError) as error:
+    except (ValueError, TypeError, OSError, ImportError, RuntimeError, ArithmeticError, MemoryError) as error:
         wrong = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
         Console(stderr=True, soft_wrap=True).print("pfgnn:", str(wrong), style="red", markup=False, highlight=False)
         sys.exit(2)

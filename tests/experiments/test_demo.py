@@ -11,7 +11,7 @@ from pfgnn.graphs import is_isomorphic, wl_equivalent
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training import Objective
 
-SMALL = DemoConfig(nodes=41, width=8, layers=1, steps=1, particles=2, updates=2, copies=1, test_copies=1, draws=4)
+SMALL = DemoConfig(nodes=41, width=8, layers=1, steps=1, particles=2, updates=2, copies=1, test_copies=1, draws=6)
 
 
 @pytest.fixture(scope="module")

@@ -131,7 +131,8 @@ def test_total_is_task_plus_gamma_times_policy() -> None:
     assert float(loss.task) == 2
     assert float(loss.policy) == (1 * -4 + 3 * -4) / 2
     assert float(loss.total) == 2 + 0.5 * float(loss.policy)
-    assert leave_one_out(torch.tensor([1.0, 2.0, 6.0])).tolist() == [4.0, 3.5, 1.5]
+    losses = torch.tensor([1.0, 2.0, 6.0])
+    assert leave_one_out(losses, losses.sum(), torch.tensor(3.0)).tolist() == [4.0, 3.5, 1.5]
 
 
 def test_without_steps_there_is_no_policy_term() -> None:

@@ -145,6 +145,8 @@ class Loader:
         shuffle: a new order each epoch, which follows from seed and epoch alone; see :meth:`epoch`.
         seed: of the order.
         pad: pad nodes and edges to multiples of this, so that few different shapes occur; None for none.
+        rank, world: which of how many devices this is; each gets every ``world``-th graph of a batch, and where the
+            batch does not come out even, its first graph once more.
     """
 
     def __init__(
@@ -155,8 +157,10 @@ class Loader:
         shuffle: bool = False,
         seed: int = 0,
         pad: int | None = None,
+        rank: int = 0,
+        world: int = 1,
     ) -> None:
-        for name, value in (("batch_size", batch_size), ("pad", 1 if pad is None else pad)):
+        for name, value in (("batch_size", batch_size), ("pad", 1 if pad is None else pad), ("world", world)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, but it is {value}")
         self.epochs_begun = 0
@@ -164,6 +168,7 @@ class Loader:
         total = len(self.resident.node_counts)
         self.graphs = check_numbers("graphs", range(total) if graphs is None else graphs, total)
         self.batch_size, self.shuffle, self.seed, self.pad = batch_size, shuffle, seed, pad
+        self.rank, self.world = rank, world
 
     def __len__(self) -> int:
         """Number of batches an epoch."""
@@ -174,15 +179,28 @@ class Loader:
         self.epochs_begun += 1
         return self.epoch(self.epochs_begun - 1)
 
-    def epoch(self, number: int) -> Iterator[Batch]:
-        """The batches of one epoch, in an order of its own if shuffled."""
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of one epoch from the ``start``-th on, in an order of the epoch's own if shuffled."""
         order = self.graphs
         if self.shuffle:
             order = np.random.default_rng([self.seed, number]).permutation(order)
-        stride = self.batch_size * max(1, self.resident.graphs_at_once // self.batch_size)
-        for start in range(0, len(order), stride):
-            for batch in self.resident.batches(order[start : start + stride], self.batch_size):
+        order = self._own(order[start * self.batch_size :])
+        batch_size = -(-self.batch_size // self.world)
+        stride = batch_size * max(1, self.resident.graphs_at_once // batch_size)
+        for begin in range(0, len(order), stride):
+            for batch in self.resident.batches(order[begin : begin + stride], batch_size):
                 yield batch if self.pad is None else pad_batch(batch, self.pad)
+
+    def _own(self, order: Indices) -> Indices:
+        """This device's graphs of every batch."""
+        if self.world == 1:
+            return order
+        own = []
+        for begin in range(0, len(order), self.batch_size):
+            batch = order[begin : begin + self.batch_size]
+            mine = batch[self.rank :: self.world]
+            own += [mine, batch[: -(-len(batch) // self.world) - len(mine)]]
+        return np.concatenate(own) if own else order
 
 
 def pad_batch(batch: Batch, multiple: int) -> Batch:

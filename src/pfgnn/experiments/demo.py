@@ -38,6 +38,7 @@ class DemoConfig:
     test_copies: int = 15  # of each class, fresh
     draws: int = 30  # outputs of a graph in a test of whether a pair is told apart
     control_sets: int = 4  # independent sets of such outputs a class: 6 isomorphic pairs each
+    level: float = 1e-4  # of that test
 
     def __post_init__(self) -> None:
         for name in ("steps", "particles", "updates"):
@@ -151,13 +152,13 @@ def accuracy_on_fresh_graphs(model: PFGNN, config: DemoConfig) -> float:
 @torch.no_grad()
 def pairs_told_apart(model: PFGNN, config: DemoConfig) -> tuple[tuple[int, int], tuple[int, int]]:
     """How many pairs of different classes are told apart, and how many pairs of isomorphic copies."""
-    batches, rng = Batches(config.nodes, config.seed, PAIRS), np.random.default_rng(config.seed)
-    sets = []  # each [R, classes, C]: R outputs of each class, every one on a fresh relabelling
+    batches = Batches(config.nodes, config.seed, PAIRS)
+    sets = []  # each [classes, R, C]: R outputs of each class, every one on a fresh relabelling
     for _ in range(config.control_sets):
         edge_index, batch, _ = batches.draw(config.draws)
-        output = model(None, edge_index, batch=batch).prediction.double()
-        sets.append(output.view(config.draws, len(SKIPS), -1).numpy())
-    classes = range(len(SKIPS))
-    different = [told_apart(sets[0][:, c], sets[0][:, d], rng) for c, d in itertools.combinations(classes, 2)]
-    same = [told_apart(a[:, c], b[:, c], rng) for c in classes for a, b in itertools.combinations(sets, 2)]
-    return (sum(different), len(different)), (sum(same), len(same))
+        output = model(None, edge_index, batch=batch).prediction
+        sets.append(output.view(config.draws, len(SKIPS), -1).transpose(0, 1))
+    c, d = torch.combinations(torch.arange(len(SKIPS))).T
+    different = told_apart(sets[0][c], sets[0][d], config.level)
+    same = torch.cat([told_apart(a, b, config.level) for a, b in itertools.combinations(sets, 2)])
+    return (int(different.sum()), len(different)), (int(same.sum()), len(same))

@@ -1,0 +1,5 @@
+"""`python -m pfgnn` is `pfgnn`."""
+
+from pfgnn.cli import main
+
+main()

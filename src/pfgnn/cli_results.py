@@ -1,0 +1,113 @@
+"""The command line's results part: tables, reproduce, report."""
+
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+console = Console()
+
+Results = Annotated[Path, typer.Option(help="Folder of the gathered records.")]
+
+
+def tables() -> None:
+    """Every table that can be run, with its rows and how many runs they take."""
+    from pfgnn.experiments.tables import TABLES
+
+    shown = Table("name", "what", "rows", "runs")
+    for name, spec in TABLES.items():
+        runs = sum(len(row.run_keys()) for row in spec.rows)
+        shown.add_row(name, escape(spec.title), ", ".join(row.name for row in spec.rows), str(runs))
+    console.print(shown)
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="A table, see `pfgnn tables`.")],
+    results: Results = Path("results"),
+    runs: Annotated[Path, typer.Option(help="Folder of the run directories.")] = Path("runs"),
+    configs: Annotated[Path, typer.Option(help="Folder of the configs.")] = Path("configs"),
+    jobs: Annotated[int, typer.Option(help="Runs at once.")] = 1,
+    row: Annotated[list[str] | None, typer.Option(help="Only rows like this: 'sr25-*'. Repeatable.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Only the first seeds.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+) -> None:
+    """Run what a table lacks, going on with what was stopped, and print ours beside the paper's."""
+    from pfgnn.experiments import reproduce as running
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the runs are stopped too
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, speed_estimate_period=float("inf")) as bar:
+        shown = bar.add_task(name, total=None, failed=0)
+
+        def progress(now: running.Progress) -> None:
+            bar.update(shown, completed=now.done + now.failed, total=now.total, failed=now.failed)
+
+        try:
+            failures = running.reproduce(
+                name,
+                out=results,
+                runs=runs,
+                configs=configs,
+                jobs=jobs,
+                rows=row or (),
+                seeds=seeds,
+                device=device,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            bar.stop()
+            console.print(f"Stopped. Go on with: pfgnn reproduce {name}", markup=False)
+            raise typer.Exit(130) from None
+    _print_table(results, name)
+    for failure in failures:
+        console.print(f"{failure.run} failed: {failure.reason}", style="red", markup=False, soft_wrap=True)
+    if failures:
+        raise typer.Exit(1)
+
+
+def report(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Tables; by default all of which something was run.")
+    ] = None,
+    results: Results = Path("results"),
+    out: Annotated[Path | None, typer.Option(help="Folder for report.md and plots.")] = None,
+) -> None:
+    """Print tables, the paper's numbers beside ours, and write them as Markdown with plots; nothing is run."""
+    from pfgnn.files import write_atomically
+    from pfgnn.report.plots import draw_table
+    from pfgnn.report.tables import markdown, table_lines, tables_with_records
+
+    chosen = names or tables_with_records(results)
+    if not chosen:
+        raise ValueError(f"{results} must hold records, as `pfgnn reproduce NAME` leaves them there, but it holds none")
+    for name in chosen:
+        _print_table(results, name)
+    if out is not None:
+        parts = [markdown(name, table_lines(results, name), draw_table(results, name, out)) for name in chosen]
+        text = "\n".join(["# The paper's tables and ours\n", *parts])
+        write_atomically(out / "report.md", lambda temporary: temporary.write_text(text))
+        console.print(f"Wrote {out}/report.md and its plots.", markup=False)
+
+
+def _print_table(results: Path, name: str) -> None:
+    from pfgnn.experiments.tables import TABLES
+    from pfgnn.report.tables import HEADER, command, table_lines
+
+    lines = table_lines(results, name)
+    table = Table(*HEADER, title=escape(f"{name}: {TABLES[name].title}"), caption=command(name))
+    for place, line in enumerate(lines):
+        again = place > 0 and lines[place - 1].row == line.row
+        table.add_row("" if again else escape(line.row), *map(escape, line[1:]))
+    console.print(table)

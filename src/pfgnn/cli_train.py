@@ -1,0 +1,147 @@
+"""The command line's training part: train, evaluate, predict."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pfgnn.training.loop import Status
+
+console = Console()
+
+Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
+Directory = Annotated[Path, typer.Argument(help="A run directory that `pfgnn train` made.")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="Change a setting: model.particles=16. Repeatable.")]
+
+
+def train(
+    config: Annotated[Path, typer.Argument(help="A config, see configs/.")],
+    out: Annotated[Path | None, typer.Option(help="The run directory; by default runs/CONFIG-seedN.")] = None,
+    settings: Set = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint, if there is one.")] = False,
+    resume_previous: Annotated[
+        bool, typer.Option("--resume-previous", help="Go on from the checkpoint before the last.")
+    ] = False,
+    device: Device = "auto",
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write metrics for TensorBoard too.")] = False,
+) -> None:
+    """Train and test a model; what was killed goes on with --resume, bit for bit on a CPU."""
+    from pfgnn.experiments.run import run
+    from pfgnn.experiments.settings import read_config
+
+    chosen = read_config(config, settings or ())
+    if out is None:
+        fold = "" if chosen.data.fold is None else f"-fold{chosen.data.fold}"
+        out = Path("runs") / f"{config.stem}-seed{chosen.seed}{fold}"
+    try:
+        with progress_bar() as report:
+            record = run(
+                chosen,
+                out,
+                device=device,
+                resume="previous" if resume_previous else "last" if resume else "no",
+                tensorboard=tensorboard,
+                report=report,
+            )
+    except KeyboardInterrupt:
+        console.print(f"Stopped. Go on with: pfgnn train {config} --out {out} --resume", markup=False)
+        raise typer.Exit(130) from None
+    print_results(record)
+    seconds = record["seconds"]["training"]
+    console.print(
+        f"{record['updates']} updates in {seconds:.0f} s, {record['parameters']} parameters, {record['device']}; "
+        f"{record['selected']} weights. Wrote {out}/record.json.",
+        markup=False,
+    )
+
+
+def evaluate(
+    directory: Directory,
+    settings: Set = None,
+    device: Device = "auto",
+) -> None:
+    """Test a run's weights again: the recorded numbers, or others with --set evaluation.particles=64."""
+    from pfgnn.experiments.run import evaluate_run, read_record
+
+    overrides = tuple(settings or ())
+    if wrong := [override for override in overrides if not override.startswith("evaluation.")]:
+        raise ValueError(f"only settings of evaluation can be changed here, but {wrong[0]!r} is another")
+    recorded = read_record(directory)
+    found = evaluate_run(directory, device=device, overrides=overrides)
+    print_results(found)
+    if not overrides:
+        same = all(found[key] == recorded[key] for key in ("results", "pairs"))
+        how = "equal, to the last bit" if same else f"not bit for bit equal: recorded on {recorded['device']}"
+        console.print(f"Beside the record: {how}.", markup=False)
+
+
+def predict(
+    directory: Directory,
+    path: Annotated[Path, typer.Argument(help="graph6 (.g6, .s6), SMILES (.csv) or packed data (.pfgnn).")],
+    out: Annotated[Path, typer.Option(help="The CSV table to write.")] = Path("predictions.csv"),
+    draws: Annotated[int, typer.Option(help="Independent draws that are averaged, at least 2.")] = 16,
+    particles: Annotated[int | None, typer.Option(help="K; as the run was tested by default.")] = None,
+    smiles_column: Annotated[str, typer.Option(help="Of a CSV file, the column of the molecules.")] = "smiles",
+    device: Device = "auto",
+) -> None:
+    """Predict new graphs, each output with its Monte Carlo standard error."""
+    from pfgnn.experiments.predict import predict_run
+
+    found = predict_run(directory, path, draws=draws, particles=particles, smiles_column=smiles_column, device=device)
+    found.write(out)
+    what = "graphs" if found.where.shape[1] == 1 else "nodes"
+    console.print(f"Wrote {len(found.mean)} {what}, means of {draws} draws, to {out}.", markup=False)
+
+
+@contextmanager
+def progress_bar() -> Iterator["Callable[[Status], None]"]:
+    """A bar with updates, time left, loss, policy loss, effective sample size, learning rate and validation metric."""
+    columns = (
+        TextColumn("epoch {task.fields[epoch]}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[text]}"),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("", total=None, epoch=0, text="loading")
+        validation = ""
+
+        def report(status: "Status") -> None:
+            nonlocal validation
+            if status.validation is not None:
+                validation = f"  validation {status.validation:.4g}"
+            text = (
+                f"loss {status.loss:.4g}  policy {status.policy_loss:.2g}  ess {status.ess:.1f}  "
+                f"lr {status.learning_rate:.1e}{validation}"
+            )
+            bar.update(task, completed=status.update, total=status.updates, epoch=status.epoch, text=text)
+
+        yield report
+
+
+def print_results(record: dict[str, Any]) -> None:
+    """A table of the results of every part, and of the pairs."""
+    table = Table("part", "metric", "value", "std over draws", "draws", "also")
+    for part, result in record["results"].items():
+        also = ", ".join(f"{k} {v:.4g}" for k, v in result["scores"].items() if k != result["metric"])
+        values = f"{result['value']:.4f}", f"{result['std']:.4f}", str(len(result["draws"]))
+        table.add_row(part, result["metric"], *values, also)
+    if record["results"]:
+        console.print(table)
+    if pairs := record["pairs"]:
+        reliably = f"{pairs['told_apart']} of {pairs['pairs']} reliably, {pairs['false_alarms']} false alarms"
+        by_one_draw = f"{pairs['paper_told_apart']} by the paper's rule, {pairs['paper_false_alarms']} false alarms"
+        controls = f"in {pairs['controls']} isomorphic pairs"
+        console.print(f"Pairs told apart: {reliably}; {by_one_draw}; both {controls}.", markup=False)
+        if pairs["accuracy"] is not None:
+            share = f"{pairs['accuracy']:.4%} of {pairs['predictions']}"
+            console.print(f"Classes named on fresh relabellings: {share} draws.", markup=False)

@@ -1,0 +1,207 @@
+"""From a config to what a run needs: the dataset, its parts, and the model."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from pfgnn.data import Dataset, load
+from pfgnn.experiments.config import DataConfig, ModelConfig
+from pfgnn.experiments.inputs import Inputs, describe
+from pfgnn.graphs.arrays import IntArray
+from pfgnn.model import (
+    GAT,
+    GCN,
+    GIN,
+    GINE,
+    GNNML1,
+    MPNN,
+    PFGNN,
+    PNA,
+    Additive,
+    ESSResampling,
+    GNNPolicy,
+    MLPPolicy,
+    Multiplicative,
+    NoObservation,
+    NoResampling,
+    RandomNormal,
+    SetObservation,
+    SoftResampling,
+    SystematicResampling,
+    UniformPolicy,
+)
+from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.individualise import Individualise
+from pfgnn.model.rivals import GNNML3, PPGN, RNI, Alone, ChebNet
+
+__all__ = ["Inputs", "adapt", "build_model", "describe", "load_data", "part", "parts", "with_distances"]
+
+BACKBONES: Mapping[str, Callable[..., Stack]] = {
+    "gcn": GCN,
+    "gat": GAT,
+    "gin": GIN,
+    "gine": GINE,
+    "gnnml1": GNNML1,
+    "pna": PNA,
+    "mpnn": MPNN,
+    "chebnet": ChebNet,
+    "gnnml3": GNNML3,
+}
+READ_EDGES = ("gine", "pna", "mpnn")
+NEED_EDGES = ("gine", "mpnn")
+INDIVIDUALISE: Mapping[str, Callable[[int, float], Individualise]] = {
+    "multiplicative": Multiplicative,
+    "additive": Additive,
+    "random": RandomNormal,
+}
+
+
+def load_data(config: DataConfig, model: ModelConfig) -> Dataset:
+    """The config's dataset, named or packed, with the edge features that are asked for and that the model reads."""
+    if config.name.endswith(".pfgnn"):
+        if config.options:
+            raise ValueError(f"data.options must be empty for a packed file, but it is {config.options}")
+        dataset = Dataset.open(Path(config.name).expanduser())
+    else:
+        dataset = load(config.name, **config.options)
+    return adapt(dataset, config, model)
+
+
+def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig) -> Dataset:
+    """The dataset with the edge features that are asked for and that the model reads, and no others.
+
+    Where pairs have no labels to learn (BREC), each graph becomes a class of its own.
+    """
+    if dataset.task.loss == "none":
+        task = replace(dataset.task, outputs=len(dataset), loss="cross_entropy")
+        dataset = replace(dataset, task=task, y=np.arange(len(dataset))[:, None])
+    if not config.edge_features:
+        dataset = dataset.without_edge_features()
+    if config.positions == "distance":
+        dataset = with_distances(dataset)
+    reads = model.kind == "ppgn" or model.backbone in READ_EDGES
+    return dataset if reads else dataset.without_edge_features()
+
+
+def with_distances(dataset: Dataset) -> Dataset:
+    """The dataset whose last edge feature is the edge's length |p_j - p_i|; categories before it become one-hot."""
+    if dataset.pos is None:
+        raise ValueError(f"data.positions must be none for {dataset.name}, whose nodes have no positions")
+    first = np.cumsum(dataset.node_counts, dtype=np.int64) - dataset.node_counts
+    source, target = dataset.edges + np.repeat(first, dataset.edge_counts)
+    length = np.linalg.norm(dataset.pos[target] - dataset.pos[source], axis=1)
+    columns = [length.astype(np.float32)[:, None]]
+    if dataset.edge_attr is not None and dataset.edge_categories is not None:
+        kinds = zip(dataset.edge_categories, dataset.edge_attr.T, strict=True)
+        columns = [*(np.eye(count, dtype=np.float32)[column] for count, column in kinds), *columns]
+    elif dataset.edge_attr is not None:
+        columns = [dataset.edge_attr.astype(np.float32), *columns]
+    return replace(dataset, edge_attr=np.concatenate(columns, axis=1), edge_categories=None)
+
+
+def parts(config: DataConfig, dataset: Dataset) -> dict[str, IntArray]:
+    """The graph numbers of "train", of "validation" if there is one, and of each test part by its name."""
+    found = {"train": part(config.train, config.fold, dataset)}
+    if config.validation is not None:
+        found["validation"] = part(config.validation, config.fold, dataset)
+    for name in config.tests:
+        graphs = part(name, config.fold, dataset)
+        if not np.array_equal(found.get(name, graphs), graphs):
+            raise ValueError(f"data.{name} must be {name} where data.tests has that part, but it is another")
+        found[name] = graphs
+    return found
+
+
+def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:
+    """The graph numbers of a part: "all", or one of the dataset's, of the fold if that is not None."""
+    if name == "all":
+        return np.arange(len(dataset))
+    full = name if fold is None else f"fold {fold} {name}"
+    if full in dataset.splits:
+        return dataset.splits[full]
+    folds = {split.split()[1] for split in dataset.splits if split.startswith("fold ")}
+    if folds and (fold is None or str(fold) not in folds):
+        came = "null" if fold is None else fold
+        raise ValueError(f"data.fold must lie in 0..{len(folds) - 1} for {dataset.name}, but it is {came}")
+    if fold is not None and not folds:
+        raise ValueError(f"data.fold must be null for {dataset.name}, which has no folds, but it is {fold}")
+    known = dict.fromkeys(split.split(maxsplit=2)[2] if folds else split for split in dataset.splits)
+    raise ValueError(f"a part of {dataset.name} must be one of {', '.join([*known, 'all'])}, but it is {name!r}")
+
+
+def build_model(config: ModelConfig, inputs: Inputs, seed: int) -> nn.Module:
+    """The model for a dataset, on the CPU; its parameters follow from the seed alone.
+
+    Args:
+        config: what it is made of.
+        inputs: features and task of the dataset, see :func:`describe`.
+        seed: of the parameters.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        return _model(config, inputs)
+
+
+def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
+    common: dict[str, Any] = {
+        "out_channels": inputs.task.outputs,
+        "in_channels": inputs.in_channels,
+        "edge_channels": inputs.edge_channels,
+        "level": "node" if inputs.task.level == "node" else "graph",  # pairs are told apart by outputs of graphs
+        "pool": config.pool,
+    }
+    if config.kind == "ppgn":
+        return PPGN(config.width, layers=config.layers, **common)
+    backbone = _backbone(config, config.layers, inputs)
+    if config.kind == "rni":
+        return RNI(backbone, share=config.share, particles=config.particles, **common)
+    if config.steps == 0:
+        return Alone(backbone, **common)
+    D, step_layers = config.width, config.step_layers or config.layers
+    policies: dict[str, Callable[[], nn.Module]] = {
+        "mlp": lambda: MLPPolicy(D),
+        "gnn": lambda: GNNPolicy(_backbone(config, step_layers, inputs), D),
+        "uniform": UniformPolicy,
+    }
+    resampling: dict[str, Callable[[], nn.Module]] = {
+        "soft": lambda: SoftResampling(config.alpha),
+        "systematic": lambda: SystematicResampling(config.alpha),
+        "ess": lambda: ESSResampling(SoftResampling(config.alpha)),
+        "none": NoResampling,
+    }
+    return PFGNN(
+        backbone,
+        steps=config.steps,
+        particles=config.particles,
+        step_backbone=_backbone(config, step_layers, inputs),
+        share_steps=config.share_steps,
+        vertices_per_step=config.vertices_per_step,
+        mask_used=config.mask_used,
+        policy=policies[config.policy](),
+        individualise=INDIVIDUALISE[config.individualise](D, config.share),
+        observe=SetObservation(D) if config.observe == "set" else NoObservation(),
+        resample=resampling[config.resample](),
+        second_moment=config.second_moment,
+        **common,
+    )
+
+
+def _backbone(config: ModelConfig, layers: int, inputs: Inputs) -> Stack:
+    if config.backbone in NEED_EDGES and inputs.edge_channels is None:
+        raise ValueError(
+            f"model.backbone must be one that needs no edge features, such as gin, for {inputs.name}, which has none "
+            f"here, but it is {config.backbone}"
+        )
+    options: dict[str, Any] = {"layers": layers, "norm": config.norm, "residual": config.residual}
+    if config.backbone == "pna":
+        options |= {
+            "towers": config.towers,
+            "mean_log_degree": inputs.mean_log_degree,
+            "edges": inputs.edge_channels is not None,
+        }
+    return BACKBONES[config.backbone](config.width, **options)

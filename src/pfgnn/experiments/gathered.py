@@ -1,0 +1,64 @@
+"""The finished runs of a table's row in one file, results/TABLE/ROW.json."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pfgnn.experiments.record import read_json
+from pfgnn.files import write_json
+
+Record = dict[str, Any]  # a run's record.json
+Key = tuple[int, int | None]  # seed and fold
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """All finished runs of a row.
+
+    Args:
+        table: its folder's name.
+        row: its file's name.
+        config: what the runs share, so without seed and fold.
+        runs: their records without the config, each with its seed and fold, in this order.
+    """
+
+    table: str
+    row: str
+    config: Record
+    runs: list[Record]
+
+    def read_gathered(path: Path) -> Gathered:
+    """The runs that a file of :func:`gather` holds."""
+    content = read_json(path)
+    place = {"table": path.parent.name, "row": path.stem}
+    runs = content.get("runs")
+    if (
+        content.keys() != {"table", "row", "config", "runs"}
+        or not isinstance(content["config"], dict)
+        or not isinstance(runs, list)
+        or not all(isinstance(run, dict) and {"seed", "fold"} <= run.keys() for run in runs)
+    ):
+        raise ValueError(
+            f"{path} must hold the runs of a row (table, row, config, and runs with seed and fold), "
+            "as `pfgnn reproduce` writes them, but it holds something else"
+        )
+    if any(content[key] != value for key, value in place.items()):
+        raise ValueError(
+            f"{path} must hold row {place['row']} of {place['table']}, "
+            f"but it holds row {content['row']} of {content['table']}"
+        )
+    return Gathered(**content)
+
+
+def gather(path: Path, config: Mapping[str, Any], record: Record) -> None:
+    """Add the record of a finished run to its row's file, whole or not at all.
+
+    Args: path: of the row's file.  config: all settings of the run.  record: of the run.
+    """
+    seed, fold = config["seed"], config["data"]["fold"]
+    run = {"seed": seed, "fold": fold, **{name: record[name] for name in record if name not in ("config", "seed")}}
+    others = read_gathered(path).runs if path.exists() else []
+    runs = [run, *(other for other in others if (other["seed"], other["fold"]) != (seed, fold))]
+    runs.sort(key=lambda run: (run["seed"], run["fold"] or 0))
+    write_json(path, asdict(Gathered(path.parent.name, path.stem, shared_config(config), runs)))

@@ -1,0 +1,213 @@
+"""Running a table: every run that has no record yet, several at once, and their records gathered row by row."""
+
+import os
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from pfgnn.experiments.config import Config
+from pfgnn.experiments.gathered import Record, gather, read_gathered
+from pfgnn.experiments.record import read_json
+from pfgnn.experiments.settings import config_mapping, parse_config, read_config
+from pfgnn.experiments.tables import Row, find_table, row_file
+from pfgnn.model.numeric import check_positive
+
+PFGNN = (sys.executable, "-m", "pfgnn")
+POLL = 0.05  # seconds from one look at the running processes to the next
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a row.
+
+    Args:
+        row: of the table.
+        config: read, with the overrides.
+        overrides: of the row, and the run's own seed and fold.
+        directory: of the run.
+        results: the row's file.
+    """
+
+    row: Row
+    config: Config
+    overrides: tuple[str, ...]
+    directory: Path
+    results: Path
+
+
+class Failure(NamedTuple):
+    """A run that did not end in a record, and the last line it left on stderr."""
+
+    run: str
+    reason: str
+
+
+class Progress(NamedTuple):
+    """Runs that ended well and badly, of all that were to do."""
+
+    done: int
+    failed: int
+    total: int
+
+
+def reproduce(
+    name: str,
+    *,
+    out: Path = Path("results"),
+    runs: Path = Path("runs"),
+    configs: Path = Path("configs"),
+    jobs: int = 1,
+    rows: Sequence[str] = (),
+    seeds: int | None = None,
+    device: str = "auto",
+    progress: Callable[[Progress], None] = lambda progress: None,
+) -> list[Failure]:
+    """Run what a table still lacks, each run in a process of its own, and gather the records.
+
+    A run that was stopped goes on where it was. An exception, such as that of Ctrl-C, stops the processes.
+
+    Args:
+        name: of the table.
+        out: folder of the gathered records, TABLE/ROW.json.
+        runs: folder of the run directories, TABLE/ROW/seedS or seedS-foldF.
+        configs: folder of the configs.
+        jobs: processes at once; with more than one, each computes with one thread.
+        rows: patterns of the names of the rows to run, such as "csl-*"; all by default.
+        seeds: run the first of them only.
+        device: "cpu", "cuda" or "auto".
+        progress: told before the first run and after each.
+    """
+    check_positive("jobs", jobs)
+    waiting = deque(plan(name, out=out, runs=runs, configs=configs, rows=rows, seeds=seeds))
+    total, done = len(waiting), 0
+    failures: list[Failure] = []
+    active: list[tuple[Job, subprocess.Popen[bytes]]] = []
+    progress(Progress(done, 0, total))
+    try:
+        while waiting or active:
+            while waiting and len(active) < jobs:
+                job = waiting.popleft()
+                active.append((job, _start(job, configs, device, one_thread=jobs > 1)))
+            time.sleep(POLL)
+            for ended in [pair for pair in active if pair[1].poll() is not None]:
+                active.remove(ended)
+                reason = _finish(*ended)
+                if reason is None:
+                    done += 1
+                else:
+                    failures.append(Failure(str(ended[0].directory), reason))
+                progress(Progress(done, len(failures), total))
+    finally:
+        for _, process in active:  # a run survives being killed at any moment
+            process.kill()
+            process.wait()
+    return failures
+
+
+def plan(
+    name: str, *, out: Path, runs: Path, configs: Path, rows: Sequence[str] = (), seeds: int | None = None
+) -> list[Job]:
+    """The runs of a table that are not gathered yet; finished ones are gathered here. See :func:`reproduce`."""
+    table = find_table(name)
+    check_positive("seeds", 1 if seeds is None else seeds)
+    chosen = [row for row in table.rows if not rows or any(fnmatchcase(row.name, pattern) for pattern in rows)]
+    if not chosen:
+        names = ", ".join(row.name for row in table.rows)
+        raise ValueError(f"rows must match some of {names}, but they are {', '.join(rows)}")
+    jobs = []
+    for row in chosen:
+        results = row_file(out, name, row)
+        shared = _without_seed_and_fold(read_config(configs / row.config, row.overrides))
+        gathered = set()
+        if results.exists():
+            found = read_gathered(results)
+            _check_same(found.config, shared, results)
+            gathered = found.run_keys()
+        for seed, fold in row.run_keys():
+            if (seeds is None or seed < seeds) and (seed, fold) not in gathered:
+                job = _job(row, seed, fold, row_file(runs, name, row).with_suffix(""), configs, results)
+                if not _gather_if_finished(job):
+                    jobs.append(job)
+    return jobs
+
+
+def _job(row: Row, seed: int, fold: int | None, folder: Path, configs: Path, results: Path) -> Job:
+    own = (f"seed={seed}",) if fold is None else (f"seed={seed}", f"data.fold={fold}")
+    overrides = (*row.overrides, *own)
+    config = read_config(configs / row.config, overrides)
+    place = f"seed{seed}" if fold is None else f"seed{seed}-fold{fold}"
+    return Job(row, config, overrides, folder / place, results)
+
+
+def _start(job: Job, configs: Path, device: str, one_thread: bool) -> "subprocess.Popen[bytes]":
+    job.directory.parent.mkdir(parents=True, exist_ok=True)
+    settings = [word for override in job.overrides for word in ("--set", override)]
+    command = [*PFGNN, "train", str(configs / job.row.config), "--out", str(job.directory), "--device", device]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"} if one_thread else None
+    with _log(job).open("wb") as log:  # the process keeps its own handle
+        return subprocess.Popen(
+            [*command, *settings, "--resume"], stdout=subprocess.DEVNULL, stderr=log, env=environment
+        )
+
+
+def _finish(job: Job, process: "subprocess.Popen[bytes]") -> str | None:
+    """Gather the record of a run that ended; why there is none, otherwise."""
+    lines = _log(job).read_text(errors="replace").split("\n")
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "nothing on stderr")
+    if process.returncode != 0:
+        return f"exit status {process.returncode}: {said}"
+    try:
+        return None if _gather_if_finished(job) else f"exit status 0, but there is no record: {said}"
+    except ValueError as error:
+        return str(error)
+
+
+def _gather_if_finished(job: Job) -> bool:
+    path = job.directory / "record.json"
+    if not path.exists():
+        return False
+    record: Record = read_json(path)
+    if not isinstance(record.get("config"), dict):
+        raise ValueError(f"{path} must be a run's record, but it has no config")
+    _check_same(record["config"], job.config, path)
+    gather(job.results, config_mapping(job.config), record)
+    return True
+
+
+def _log(job: Job) -> Path:
+    """What a run says on stderr, beside its directory."""
+    return job.directory.with_suffix(".log")
+
+
+def _without_seed_and_fold(config: Config) -> Config:
+    return replace(config, seed=0, data=replace(config.data, fold=None))
+
+
+def _check_same(found: Record, wanted: Config, path: Path) -> None:
+    """A ValueError unless the config in a file is the wanted one; a setting it lacks has its default."""
+    try:
+        config = parse_config(found)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} must come from the config of its row, but {error}") from None
+    old, new = (dict(_settings(config_mapping(side))) for side in (config, wanted))
+    changed = [f"{key} is {old.get(key)}, not {new.get(key)}" for key in {**old, **new} if old.get(key) != new.get(key)]
+    if changed:
+        raise ValueError(
+            f"{path} must come from the config of its row, but there {', '.join(changed)}; "
+            "move it away to run the row anew"
+        )
+
+
+def _settings(mapping: Record, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Every setting by its dotted key."""
+    for key, value in mapping.items():
+        if isinstance(value, dict) and value:
+            yield from _settings(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

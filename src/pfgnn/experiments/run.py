@@ -1,0 +1,221 @@
+"""One run: from a config to a directory with the config, the metrics, checkpoints, and the record of the result."""
+
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from lightning_fabric import Fabric
+from torch import nn
+
+from pfgnn.data import Dataset
+from pfgnn.data.batching import Indices, Resident
+from pfgnn.experiments.build import Inputs, build_model, describe, load_data, parts
+from pfgnn.experiments.config import Config
+from pfgnn.experiments.pairs import tell_pairs_apart
+from pfgnn.experiments.record import provenance, read_json
+from pfgnn.experiments.settings import config_mapping, read_config, write_config
+from pfgnn.files import write_json
+from pfgnn.training import checkpoint as files
+from pfgnn.training.devices import make_fabric
+from pfgnn.training.evaluate import Draws, evaluate, predict
+from pfgnn.training.loop import Examples, Status, Trainer, evaluation_seed
+from pfgnn.training.targets import Standardise
+
+CONFIG, RECORD, METRICS = "config.yaml", "record.json", "metrics.jsonl"
+
+Resume = Literal["no", "last", "previous"]
+
+
+@dataclass
+class Run:
+    """A config with its data, on its devices."""
+
+    config: Config
+    fabric: Fabric
+    dataset: Dataset
+    parts: dict[str, Indices]
+    inputs: Inputs
+    examples: Examples
+    checksum: str
+
+    @staticmethod
+    def open(config: Config, device: str) -> "Run":
+        """Load the data onto the device."""
+        fabric = make_fabric(device, config.training.precision)
+        dataset = load_data(config.data, config.model)
+        found = parts(config.data, dataset)
+        resident = Resident(dataset, fabric.device)
+        targets = torch.from_numpy(dataset.y).to(resident.y_dtype if dataset.y.dtype.kind in "iub" else torch.float64)
+        examples = Examples(resident, targets, found["train"], found.get("validation"))
+        return Run(config, fabric, dataset, found, describe(dataset, found["train"]), examples, checksum(dataset))
+
+    @property
+    def draws(self) -> Draws:
+        """How the run's model is tested."""
+        of = self.config.evaluation
+        return Draws(
+            evaluation_seed(self.config.seed) + 1,  # the seed before is that of validation
+            of.draws,
+            of.particles,
+            of.average,
+            of.relabel,
+            of.batch_size or self.config.training.batch_size,
+        )
+
+    def evaluate(self, model: nn.Module, scaler: Standardise | None) -> dict[str, Any]:
+        """Results of every test part, of validation too, and of the pairs: {"results": ..., "pairs": ...}."""
+        results = {}
+        for name in dict.fromkeys([*(["validation"] if "validation" in self.parts else []), *self.config.data.tests]):
+            graphs = self.parts[name]
+            draws = [
+                predict(model, self.examples.data, graphs, self.draws, number, self.fabric)
+                for number in range(self.draws.count)
+            ]
+            if scaler is not None:
+                draws = [scaler.unscale(prediction) for prediction in draws]
+            results[name] = asdict(
+                evaluate(draws, self.examples.y(graphs), self.dataset.task, self.config.evaluation.average)
+            )
+        return {"results": results, "pairs": self._pairs(model)}
+
+    def _pairs(self, model: nn.Module) -> dict[str, Any] | None:
+        config = self.config.evaluation.pairs
+        if config is None:
+            return None
+        found = tell_pairs_apart(
+            model,
+            self.dataset,
+            config,
+            particles=self.config.evaluation.particles or self.config.model.particles,
+            batch_size=self.draws.batch_size,
+            seed=self.config.seed,
+            device=self.fabric.device,
+        )
+        return asdict(found)
+
+
+def run(
+    config: Config,
+    directory: Path,
+    *,
+    device: str = "auto",
+    resume: Resume = "no",
+    tensorboard: bool = False,
+    report: Callable[[Status], None] = lambda status: None,
+) -> dict[str, Any]:
+    """Train and test, or go on where the directory's run stopped; the record of the result.
+
+    Args:
+        config: what to run.
+        directory: of this run alone; made if absent.
+        device: "cpu", "cuda" or "auto".
+        resume: "no" refuses a directory that holds a run; "last" and "previous" go on from that checkpoint.
+        tensorboard: write the metrics for TensorBoard too.
+        report: gets the status of the training now and then.
+    """
+    identity = config_mapping(config)
+    if resume == "no" and (directory / CONFIG).exists():
+        raise ValueError(f"{directory} must be a new directory, but it holds a run; resume it or choose another")
+    if resume != "no" and (directory / RECORD).exists():
+        return read_record(directory)
+    this = Run.open(config, device)
+    model = build_model(config.model, this.inputs, config.seed)
+    trainer = Trainer(
+        model,
+        this.examples,
+        this.dataset.task,
+        config.training,
+        seed=config.seed,
+        draws=Draws(evaluation_seed(config.seed), 1, config.evaluation.particles, batch_size=this.draws.batch_size),
+        fabric=this.fabric,
+        folder=directory,
+        identity={"config": identity, "inputs": this.inputs.to_json(), "data": this.checksum},
+        report=report,
+    )
+    start = {"no": None, "last": files.LAST, "previous": files.PREVIOUS}[resume]
+    if start is not None and (resume == "previous" or (directory / start).exists()):
+        trainer.resume(directory / start)
+    if this.fabric.is_global_zero:
+        directory.mkdir(parents=True, exist_ok=True)
+        write_config(directory / CONFIG, config)
+        trainer.writer = _writer(directory, trainer.state.update) if tensorboard else None
+    trainer.train()
+    selected = trainer.load_best()
+    begun = time.perf_counter()
+    found = this.evaluate(trainer.model.module, trainer.scaler)
+    record = {
+        **provenance(this.fabric.device),
+        "devices": this.fabric.world_size,
+        "config": identity,
+        "data": this.checksum,
+        "seed": config.seed,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "epochs": trainer.state.epoch,
+        "updates": trainer.state.update,
+        "selected": selected,
+        "selected_update": trainer.state.best_update or trainer.state.update,
+        "seconds": {
+            "training": round(trainer.state.seconds, 2),
+            "evaluation": round(time.perf_counter() - begun, 2),
+        },
+        **found,
+    }
+    if this.fabric.is_global_zero:
+        write_json(directory / RECORD, record)
+    this.fabric.barrier()
+    return record
+
+
+def evaluate_run(directory: Path, *, device: str = "auto", overrides: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Test a finished run's weights again: {"results": ..., "pairs": ...}, the record's if nothing is overridden."""
+    record = read_record(directory)
+    config = read_config(directory / CONFIG, overrides)
+    this = Run.open(config, device)
+    if this.checksum != record["data"]:
+        raise ValueError(
+            f"{config.data.name} must be the data of the run, checksum {record['data']}, but has {this.checksum}; "
+            "is PFGNN_DATA set as it was?"
+        )
+    model, scaler = load_weights(directory, record["selected"])
+    return this.evaluate(model.to(this.fabric.device), scaler)
+
+
+def load_weights(directory: Path, selected: str) -> tuple[nn.Module, Standardise | None]:
+    """The model of a run with its selected weights, and how to map its predictions back; no data is needed."""
+    path = directory / (files.BEST if selected == "best" else files.LAST)
+    tensors, state = files.read_checkpoint(path)
+    config = read_config(directory / CONFIG)
+    model = build_model(config.model, Inputs.from_json(state["identity"]["inputs"]), config.seed)
+    files.load_model(model, files.owned("model", tensors), path)
+    target = files.owned("target", tensors)
+    return model.eval(), Standardise(target["mean"], target["std"]) if target else None
+
+
+def checksum(dataset: Dataset) -> str:
+    """A checksum of a dataset's arrays and parts, to know it again."""
+    crc = 0
+    for name, array in sorted({**dataset.arrays(), **dataset.splits}.items()):
+        crc = zlib.crc32(array.tobytes(), zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), crc))
+    return f"{crc:08x}"
+
+
+def read_record(directory: Path) -> dict[str, Any]:
+    """The record of a finished run, or a sentence that says what is missing."""
+    path = directory / RECORD
+    if not path.exists():
+        started = (directory / CONFIG).exists()
+        why = "its run has not finished; resume it with `pfgnn train --resume`" if started else "no run is there"
+        raise ValueError(f"{directory} must hold a finished run, but {why}")
+    return read_json(path)
+
+
+def _writer(directory: Path, update: int) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ImportError("tensorboard is not installed; install it, or train without --tensorboard") from None
+    return SummaryWriter(str(directory / "tensorboard"), purge_step=update)

@@ -1,0 +1,274 @@
+"""The paper's tables as lists of runs, by their numbers there. Table 12 is a benchmark, and 15 has no results."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pfgnn.experiments.measures import (
+    ACCURACY,
+    ERROR_RATIOS,
+    FIVE,
+    LARGE,
+    LCC,
+    LOG_MAE,
+    MAE,
+    MAE_100,
+    PAIRS,
+    ROC_AUC,
+    THREE_PARTS,
+    TRIANGLES,
+    Measure,
+)
+from pfgnn.model.numeric import choose
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model of a table: a config, run once for each seed and fold.
+
+    Args:
+        title: the model, and the dataset where the table has several; the paper's row of this title is its like.
+        name: of its files.
+        config: a file below the folder of configs.
+        overrides: of the config.
+        measures: what is reported of it.
+        seeds: 0 to this, without it.
+        folds: number of folds; None for fixed parts.
+        grid: which grid, T and K, for a cell of a grid.
+        shared: the table whose row of this name is the same runs; they are run once.
+    """
+
+    title: str
+    name: str
+    config: str
+    overrides: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    seeds: int = 1
+    folds: int | None = None
+    grid: tuple[str, int, int] | None = None
+    shared: str | None = None
+
+    def run_keys(self) -> list[tuple[int, int | None]]:
+        """Seed and fold of each run."""
+        folds = [None] if self.folds is None else range(self.folds)
+        return [(seed, fold) for seed in range(self.seeds) for fold in folds]
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """What a table shows, and its rows in order."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def find_table(name: str) -> TableSpec:
+    """The table of a name, or a sentence with the names there are."""
+    return choose("name", name, TABLES)
+
+
+def row_file(results: Path, table: str, row: Row) -> Path:
+    """Where the records of a table's row lie."""
+    return results / (row.shared or table) / f"{row.name}.json"
+
+
+BACKBONES = {"GCN": "gcn", "GAT": "gat", "GIN": "gin", "GNNML1": "gnnml1"}
+RNI = {"RNI 12.5 %": 0.125, "RNI 50 %": 0.5, "RNI 87.5 %": 0.875, "RNI": 1.0}
+SHARES = {"100 %": 1.0, "87.5 %": 0.875, "50 %": 0.5, "12.5 %": 0.125}
+PPGN = ("model.kind=ppgn",)
+ABLATED = (("TRIANGLES-large", "triangles", LARGE, None), ("CSL", "csl", ACCURACY, 5))  # title, config, measures, folds
+
+
+def _alone(backbone: str) -> tuple[str, ...]:
+    return f"model.backbone={backbone}", "model.steps=0"
+
+
+def _name(title: str) -> str:
+    """A title as a file name: "LCC, RNI 12.5 %" becomes lcc-rni-12.5."""
+    kept = "".join(letter if letter.isalnum() or letter == "." else " " for letter in title.lower())
+    return "-".join(kept.split())
+
+
+def _row(
+    title: str,
+    config: str,
+    overrides: tuple[str, ...],
+    measures: tuple[Measure, ...],
+    seeds: int = 1,
+    folds: int | None = None,
+) -> Row:
+    return Row(title, _name(title), f"{config}.yaml", overrides, measures, seeds, folds)
+
+
+def _isomorphism(dataset: str) -> tuple[Row, ...]:
+    config = dataset.lower()
+    rivals = {title: f"rivals/{config}-{title.lower()}" for title in ("ChebNet", "PPGN", "GNNML3")}
+    return (
+        *(_row(f"{dataset}, {title}", rival, (), PAIRS, seeds=10) for title, rival in rivals.items()),
+        *(_row(f"{dataset}, {title}", config, _alone(name), PAIRS, seeds=10) for title, name in BACKBONES.items()),
+        *(
+            _row(f"{dataset}, {title} + PF", config, (f"model.backbone={name}",), PAIRS, seeds=10)
+            for title, name in BACKBONES.items()
+        ),
+    )
+
+
+def _properties(dataset: str, measures: tuple[Measure, ...]) -> tuple[Row, ...]:
+    config = dataset.lower()
+    rows: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+        ("GIN", config, _alone("gin")),
+        ("GAT", config, _alone("gat")),
+        ("ChebNet", f"rivals/{config}-chebnet", ()),
+        *((title, f"rivals/{config}-rni", (f"model.share={share}",)) for title, share in RNI.items()),
+        ("PF-GNN", config, ()),
+    )
+    return tuple(_row(f"{dataset}, {title}", file, overrides, measures, seeds=3) for title, file, overrides in rows)
+
+
+def _grid(title: str, config: str, measures: tuple[Measure, ...], folds: int | None = None) -> tuple[Row, ...]:
+    return tuple(
+        Row(
+            f"{title}, T={steps}, K={particles}",
+            f"{config}-t{steps}-k{particles}",
+            f"{config}.yaml",
+            (f"model.steps={steps}", f"model.particles={particles}"),
+            measures,
+            folds=folds,
+            grid=(title, steps, particles),
+        )
+        for steps in (1, 2, 3, 4, 8)
+        for particles in (1, 2, 4, 8, 16)
+    )
+
+
+def _of_grid(title: str, config: str, measures: tuple[Measure, ...], folds: int | None) -> Row:
+    """The paper's T = 3 and K = 4 in an ablation: a cell of table 8."""
+    cell = next(row for row in _grid("", config, measures, folds) if row.name == f"{config}-t3-k4")
+    return replace(cell, title=title, grid=None, shared="table8")
+
+
+TABLES: dict[str, TableSpec] = {
+    "table1": TableSpec("Pairs of SR25 and EXP told apart, %", (*_isomorphism("SR25"), *_isomorphism("EXP"))),
+    "sr25-reliable": TableSpec(
+        "SR25, a setting to rely on (not in the paper): pairs told apart, %",
+        (
+            _row("GIN", "sr25-reliable", _alone("gin"), PAIRS, seeds=3),
+            _row("GIN + PF", "sr25-reliable", (), PAIRS, seeds=3),
+        ),
+    ),
+    "table2": TableSpec(
+        "CSL, accuracy in 5 folds, %",
+        (
+            *(_row(title, "csl", _alone(title.lower()), FIVE, seeds=4, folds=5) for title in ("GCN", "GAT", "GIN")),
+            _row("3-WL GNN", "csl", PPGN, FIVE, seeds=4, folds=5),
+            _row("PF-GNN", "csl", (), FIVE, seeds=4, folds=5),
+            _row("PF-GNN, T=4", "csl", ("model.steps=4",), FIVE, seeds=4, folds=5),
+        ),
+    ),
+    "table3": TableSpec(
+        "LCC (mean one-against-rest ROC-AUC × 100, and accuracy) and TRIANGLES (accuracy), %",
+        (*_properties("LCC", LCC), *_properties("TRIANGLES", TRIANGLES)),
+    ),
+    "table4": TableSpec(
+        "ZINC and ALCHEMY, mean absolute error",
+        tuple(
+            _row(f"{dataset}, {title}", config, overrides, measures, seeds=4)
+            for dataset, config, measures in (
+                ("ZINC", "zinc", MAE),
+                ("ZINC without edge features", "ablations/zinc-no-edge-features", MAE),
+                ("ALCHEMY", "alchemy", (*MAE, LOG_MAE)),
+            )
+            for title, overrides in (("PNA", ("model.steps=0",)), ("PF-GNN", ()))
+        ),
+    ),
+    "table5": TableSpec(
+        "QM9 with positions, mean absolute error of 12 joint targets",
+        (_row("MPNN", "qm9", ("model.steps=0",), MAE, seeds=3), _row("PF-GNN", "qm9", (), MAE, seeds=3)),
+    ),
+    "table6": TableSpec(
+        "QM9 without positions, error over chemical accuracy",
+        (
+            _row("MPNN", "qm9-film", ("model.steps=0",), ERROR_RATIOS, seeds=3),
+            _row("PF-GNN", "qm9-film", (), ERROR_RATIOS, seeds=3),
+        ),
+    ),
+    "table7": TableSpec(
+        "ogbg-molhiv, ROC-AUC × 100",
+        (_row("PNA", "molhiv", ("model.steps=0",), ROC_AUC, seeds=10), _row("PF-GNN", "molhiv", (), ROC_AUC, seeds=10)),
+    ),
+    "table8": TableSpec(
+        "Steps T and particles K: accuracy on TRIANGLES-large and CSL, %",
+        (*_grid("TRIANGLES-large", "triangles", LARGE), *_grid("CSL", "csl", ACCURACY, folds=5)),
+    ),
+    "table9": TableSpec(
+        "Resampling and policy loss: accuracy on TRIANGLES, %",
+        (
+            Row("PF-GNN", "triangles-pf-gnn", "triangles.yaml", (), THREE_PARTS, seeds=3, shared="table3"),
+            _row("w/o resampling", "ablations/triangles-no-resampling", (), THREE_PARTS, seeds=3),
+            _row("w/o policy loss", "ablations/triangles-no-policy-loss", (), THREE_PARTS, seeds=3),
+        ),
+    ),
+    "table10": TableSpec(
+        "Individualisation, learned or random, of a share of the dimensions: accuracy, %",
+        tuple(
+            _of_grid(f"{dataset}, MLP {percent}", config, measures, folds)
+            if kind == "MLP" and share == 1
+            else _row(
+                f"{dataset}, {kind} {percent}",
+                f"ablations/{config}-{kind.lower()}",
+                (f"model.share={share}",),
+                measures,
+                folds=folds,
+            )
+            for dataset, config, measures, folds in ABLATED
+            for kind in ("MLP", "random")
+            for percent, share in SHARES.items()
+        ),
+    ),
+    "table11": TableSpec(
+        "One vertex after the other, or several at once: accuracy, %",
+        tuple(
+            row
+            for dataset, config, measures, folds in ABLATED
+            for row in (
+                _of_grid(f"{dataset}, PF-GNN", config, measures, folds),
+                *(
+                    _row(
+                        f"{dataset}, PF-GNN-{letter}",
+                        f"ablations/{config}-simultaneous",
+                        (f"model.vertices_per_step={vertices}",),
+                        measures,
+                        folds=folds,
+                    )
+                    for letter, vertices in (("A", 3), ("B", 6), ("C", 9))
+                ),
+            )
+        ),
+    ),
+    "table13": TableSpec(
+        "Six layers in all: mean absolute error × 100",
+        tuple(
+            _row(f"{dataset}, {layers}", f"ablations/{dataset.lower()}-layers-{_name(layers)}", (), MAE_100, seeds=4)
+            for dataset in ("ZINC", "ALCHEMY")
+            for layers in ("[6]", "[4, 2]", "[2, 2, 2]")
+        ),
+    ),
+    "table14": TableSpec(
+        "Graph properties, accuracy, %",
+        tuple(
+            _row(f"{name}, {title}", name, overrides, ACCURACY, seeds=10)
+            for name in ("connectivity", "planarity", "bipartiteness")
+            for title, overrides in (("GIN", _alone("gin")), ("PF-GNN", ()))
+        ),
+    ),
+    "table16": TableSpec(
+        "EXP, accuracy in 10 folds, %",
+        tuple(
+            _row(title, "exp-folds", overrides, ACCURACY, folds=10)
+            for title, overrides in (("GIN", _alone("gin")), ("PPGN", PPGN), ("PF-GNN", ()))
+        ),
+    ),
+    "table17": TableSpec(
+        "Steps T and particles K: accuracy on TRIANGLES-orig, %",
+        tuple(replace(row, shared="table8") for row in _grid("TRIANGLES-orig", "triangles", ACCURACY)),
+    ),
+}

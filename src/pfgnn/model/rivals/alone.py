@@ -1,0 +1,50 @@
+"""A GNN without a filter."""
+
+from collections.abc import Sequence
+
+from torch import nn
+
+from pfgnn.model.individualise import RandomNormal
+from pfgnn.model.observe import NoObservation
+from pfgnn.model.pfgnn import PFGNN
+from pfgnn.model.policy import UniformPolicy
+from pfgnn.model.resample import NoResampling
+
+
+class Alone(PFGNN):
+    """y = MLP(pool_v GNN(H0)): PF-GNN with no steps, and with no parameters for them.
+
+    Args:
+        backbone: the GNN, from width D to width D, as in :class:`PFGNN`.
+        out_channels: number of outputs C.
+        in_channels, edge_channels, width: as in :class:`PFGNN`.
+        level, pool: see :class:`Readout`.
+    """
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        out_channels: int,
+        *,
+        in_channels: int | Sequence[int] = 0,
+        edge_channels: int | Sequence[int] | None = None,
+        width: int | None = None,
+        level: str = "graph",
+        pool: str = "mean",
+    ) -> None:
+        D = getattr(backbone, "width", width) or 1  # where neither says a width, PFGNN complains
+        super().__init__(
+            backbone,
+            out_channels,
+            in_channels=in_channels,
+            edge_channels=edge_channels,
+            steps=0,
+            particles=1,
+            width=width,
+            policy=UniformPolicy(),
+            individualise=RandomNormal(D),
+            observe=NoObservation(),
+            resample=NoResampling(),
+            level=level,
+            pool=pool,
+        )

@@ -1,0 +1,44 @@
+"""ChebNet (Defferrard et al., NeurIPS 2016)."""
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.numeric import check_positive
+from pfgnn.model.segments import segment_sum
+
+
+class ChebLayer(nn.Module):
+    """H ← Σ_{k < order} T_k(L̂) H W_k + b, T_0 = 1, T_1(L̂) = L̂, T_k(L̂) = 2 L̂ T_{k-1}(L̂) - T_{k-2}(L̂).
+
+    L̂ = 2 L / λ_max - I with L = I - D^(-1/2) A D^(-1/2) and its bound λ_max = 2, so L̂ = -D^(-1/2) A D^(-1/2).
+    """
+
+    def __init__(self, width: int, order: int) -> None:
+        super().__init__()
+        self.order = check_positive("order", order)
+        self.linear = nn.Linear(order * width, width)  # all W_k, and b
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
+        """x [N, ..., D], edge_index [2, E] -> [N, ..., D]."""
+        source, target = edge_index
+        degree = torch.bincount(target, minlength=len(x)).clamp(min=1)  # a node without neighbours receives nothing
+        scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
+
+        def laplacian(h: Tensor) -> Tensor:
+            return -scale * segment_sum((scale * h)[source], target, len(h))
+
+        terms = [x]
+        for k in range(1, self.order):
+            terms.append(laplacian(x) if k == 1 else 2 * laplacian(terms[-1]) - terms[-2])
+        return self.linear(torch.cat(terms, -1))
+
+
+class ChebNet(Stack):
+    """A stack of :class:`ChebLayer`.
+
+    Args: width; layers; order: terms of the polynomial; norm, residual as in :class:`Stack`.
+    """
+
+    def __init__(self, width: int, layers: int = 3, order: int = 3, norm: str = "graph", residual: bool = True) -> None:
+        super().__init__(lambda: ChebLayer(width, order), width, layers, norm, residual)

@@ -1,0 +1,112 @@
+"""GNNML3 (Balcilar et al., ICML 2021): message passing over learned functions of the Laplacian."""
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.backbones.stack import Stack, particles_like
+from pfgnn.model.numeric import check_positive
+from pfgnn.model.rivals.dense import places
+from pfgnn.model.segments import segment_sum
+
+
+class GNNML3Layer(nn.Module):
+    """H ← Σ_s C'^(s) H W_s + b + (tanh(H P) ⊙ tanh(H Q)) V.
+
+    C' = relu(M_4 [relu(M_1 C), tanh(M_2 C) ⊙ tanh(M_3 C)]) from the supports C of each edge. (The paper
+    concatenates the two parts of H; here V adds the second to the first, so that the width stays D.)
+    """
+
+    def __init__(self, width: int, supports: int) -> None:
+        super().__init__()
+        hidden = 2 * supports
+        self.plain = nn.Linear(supports, hidden)  # M_1
+        self.edge_left = nn.Linear(supports, hidden)  # M_2
+        self.edge_right = nn.Linear(supports, hidden)  # M_3
+        self.mix = nn.Linear(2 * hidden, supports)  # M_4
+        self.linear = nn.Linear(width, supports * width, bias=False)  # all W_s
+        self.left = nn.Linear(width, width)  # P
+        self.right = nn.Linear(width, width)  # Q
+        self.gated = nn.Linear(width, width)  # V and b
+
+    def forward(self, x: Tensor, edge_index: Tensor, supports: Tensor) -> Tensor:
+        """x [N, ..., D], edge_index [2, E] with every node's loop, supports [E, S] -> [N, ..., D]."""
+        source, target = edge_index
+        product = self.edge_left(supports).tanh() * self.edge_right(supports).tanh()
+        c = self.mix(torch.cat([self.plain(supports).relu(), product], -1)).relu()  # C' [E, S]
+        h = self.linear(x).unflatten(-1, (c.shape[1], -1))[source]  # [E, ..., S, D]
+        message = (particles_like(c, x)[..., None, :] @ h).squeeze(-2)  # [E, ..., D]
+        gated = self.gated(self.left(x).tanh() * self.right(x).tanh())
+        return segment_sum(message, target, len(x)) + gated
+
+
+class GNNML3(Stack):
+    """A stack of :class:`GNNML3Layer`. More than 1-WL: it counts cycles; not more than 3-WL.
+
+    The supports of an edge or a loop are its entries of the identity and of U exp(-b (Λ - f_s)²) Uᵀ, where
+    L = I - D^(-1/2) A D^(-1/2) = U Λ Uᵀ and the f_s are spaced evenly over 0..2, where Λ lies. A function of L
+    does not depend on which eigenvectors are chosen, so the supports are equivariant.
+
+    A norm over the nodes of a graph, "graph", is zero where all nodes are equal, and hides what the supports see on
+    vertex-transitive graphs.
+
+    Args: width; layers; frequencies: how many f_s; bandwidth: b; norm, residual as in :class:`Stack`.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        layers: int = 3,
+        frequencies: int = 5,
+        bandwidth: float = 5.0,
+        norm: str = "layer",
+        residual: bool = True,
+    ) -> None:
+        self_and_frequencies = 1 + check_positive("frequencies", frequencies)
+        if not bandwidth > 0:
+            raise ValueError(f"bandwidth must be positive, but it is {bandwidth}")
+        super().__init__(lambda: GNNML3Layer(width, self_and_frequencies), width, layers, norm, residual)
+        self.frequencies = frequencies
+        self.bandwidth = bandwidth
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        """Run the layers: x [N, D] or [N, K, D], undirected edge_index [2, E], batch [N] -> like x."""
+        if batch is None:
+            batch = torch.zeros(len(x), dtype=torch.int64, device=x.device)
+        size = int(batch.max()) + 1 if batch_size is None else batch_size
+        loops = torch.arange(len(x), device=x.device).expand(2, -1)
+        edges = torch.cat([edge_index, loops], 1)  # [2, E + N]
+        entries = torch.cat([torch.zeros_like(edge_index[0]), torch.ones_like(loops[0])])[:, None]  # of the identity
+        supports = spectral_supports(edge_index, edges, batch, size, self.frequencies, self.bandwidth)
+        return super().forward(x, edges, torch.cat([entries, supports], 1).to(x.dtype), batch, size)
+
+
+@torch.no_grad()
+def spectral_supports(
+    edge_index: Tensor, pairs: Tensor, batch: Tensor, num_graphs: int, frequencies: int, bandwidth: float
+) -> Tensor:
+    """Entries of U exp(-b (Λ - f_s)²) Uᵀ at pairs of nodes: edge_index [2, E], pairs [2, P] -> float64 [P, S].
+
+    The matrices of smaller graphs are padded with zeros. That leaves their own block as it is: the padded
+    matrix is block diagonal, and so is each function of it, even where eigenvectors mix the blocks.
+    """
+    place, sizes = places(batch, num_graphs)
+    n = int(sizes.max())
+    A = torch.zeros(num_graphs, n, n, dtype=torch.float64, device=batch.device)
+    for source, target in (edge_index, edge_index.flip(0)):
+        A[batch[source], place[source], place[target]] = 1.0
+    scale = A.sum(1).clamp(min=1).rsqrt()  # [G, n]
+    own = torch.arange(n, device=batch.device) < sizes[:, None]  # [G, n], False for padding
+    L = torch.diag_embed(own.to(A.dtype)) - scale[:, :, None] * A * scale[:, None]
+    eigenvalues, U = torch.linalg.eigh(L)  # [G, n], [G, n, n]
+    centres = torch.linspace(0, 2, frequencies, dtype=A.dtype, device=A.device)
+    response = (-bandwidth * (eigenvalues[..., None] - centres).square()).exp()  # [G, n, S]
+    C = torch.einsum("gvi,gis,gui->gvus", U, response, U)
+    source, target = pairs
+    return C[batch[source], place[source], place[target]]

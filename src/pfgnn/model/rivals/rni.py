@@ -1,0 +1,93 @@
+"""RNI: random node initialisation (Sato et al., SDM 2021; Abboud et al., IJCAI 2021)."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from pfgnn.model.belief import initial_belief
+from pfgnn.model.features import Constant, encoder
+from pfgnn.model.individualise import RandomNormal
+from pfgnn.model.numeric import check_positive
+from pfgnn.model.pfgnn import Output
+from pfgnn.model.randomness import Noise, Purpose
+from pfgnn.model.rivals.alone import Alone
+
+
+class RNI(Alone):
+    """y = 1/K Σ_k MLP(pool_v GNN([ε_k, h])), ε_k ~ N(0, 1) anew for each node, particle and pass.
+
+    The first R = share · D dimensions of each node are noise, the others its encoded features h. With a share of 1 the
+    features are not read. The mean of the K outputs tends to an invariant of the graph as K grows; one output is none.
+
+    Args:
+        backbone: the GNN, from width D to width D, as in :class:`PFGNN`.
+        out_channels: number of outputs C.
+        in_channels, edge_channels, width: as in :class:`PFGNN`.
+        share: the part of the dimensions that is random, 0 < share ≤ 1.
+        particles: K, independent initialisations; may be changed at each call.
+        level, pool: see :class:`Readout`.
+    """
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        out_channels: int,
+        *,
+        in_channels: int | Sequence[int] = 0,
+        edge_channels: int | Sequence[int] | None = None,
+        share: float = 1.0,
+        particles: int = 1,
+        width: int | None = None,
+        level: str = "graph",
+        pool: str = "mean",
+    ) -> None:
+        super().__init__(
+            backbone,
+            out_channels,
+            in_channels=in_channels,
+            edge_channels=edge_channels,
+            width=width,
+            level=level,
+            pool=pool,
+        )
+        self.particles = check_positive("particles", particles)
+        self.random = RandomNormal(self.width, share).dimensions  # R
+        left = self.width - self.random
+        self.encode_nodes = encoder("x", in_channels, left) if left else Unread("x", 0)
+
+    def forward(
+        self,
+        x: Tensor | None,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        *,
+        particles: int | None = None,
+        seed: int | Tensor | None = None,
+        graph_key: Tensor | None = None,
+        node_key: Tensor | None = None,
+        chunk: int | None = None,
+    ) -> Output:
+        """Predict from K initialisations; the arguments are those of :meth:`PFGNN.forward`."""
+        K = self.particles if particles is None else check_positive("particles", particles)
+        h, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key)
+        chunks = torch.split(torch.arange(K, device=h.device), self._chunk(chunk, K))
+        H = torch.cat([self.refine[0](self.initialise(h, noise, k), graph) for k in chunks], 1)  # [N, K, D]
+        belief = initial_belief(h, K, graph.num_graphs, track_used=False)._replace(embeddings=H)
+        return Output(self.readout([H], graph).mean(1), belief, [])
+
+    def initialise(self, h: Tensor, noise: Noise, k: Tensor) -> Tensor:
+        """[ε_k, h] for the particles k: h [N, D - R], k [K] -> [N, K, D]."""
+        cells = (k[:, None] * self.random + torch.arange(self.random, device=k.device)).flatten()  # [K R]
+        u = noise.per_node(0, Purpose.INDIVIDUALISE, cells)  # [N, K R]
+        random = torch.special.ndtri(u).to(h.dtype).view(len(h), len(k), self.random)
+        return torch.cat([random, h[:, None].expand(-1, len(k), -1)], -1)
+
+
+class Unread(Constant):
+    """No columns, whatever the features."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x [N, F] -> [N, 0]."""
+        return self.value.expand(len(x), -1)

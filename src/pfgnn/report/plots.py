@@ -1,0 +1,114 @@
+"""Plots of a table: every run as a dot beside the paper's number, and grids of T and K as heat maps."""
+
+import statistics
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+from pfgnn.experiments.tables import TABLES, Row, find_table
+from pfgnn.report.picture import save_picture
+from pfgnn.report.published import PUBLISHED
+from pfgnn.report.results import read_results, values
+
+
+class Dots(NamedTuple):
+    """A row's number in each run, and the paper's, if it has one."""
+
+    ours: list[float]
+    paper: float | None
+
+
+Panels = dict[str, dict[str, Dots]]  # column → title of the row → its dots
+
+
+def draw_table(results: Path, name: str, folder: Path) -> list[str]:
+    """Draw what was run of a table into a folder; the names of the pictures.
+
+    Args: results: the folder of gathered records.  name: of the table.  folder: for the pictures.
+    """
+    panels = gather_panels(results, name)
+    if not panels:
+        return []
+    pictures = [f"{name}.png"]
+    _draw_dots(panels, find_table(name).title, folder / pictures[0])
+    cells = [row for row in TABLES[name].rows if row.grid]
+    for grid in dict.fromkeys(row.grid[0] for row in cells if row.grid):
+        rows = [row for row in cells if row.grid and row.grid[0] == grid]
+        if any(row.title in dots for dots in panels.values() for row in rows):
+            pictures.append(f"{name}-{grid.lower()}.png")
+            _draw_grid(name, rows, panels, folder / pictures[-1])
+    return pictures
+
+
+def gather_panels(results: Path, name: str) -> Panels:
+    """The dots of each column. The median, least and greatest of the same runs have none of their own."""
+    found, panels = read_results(results, name), Panels()
+    for row in TABLES[name].rows:
+        for measure in row.measures:
+            ours = values(found[row.name], measure) if row.name in found else []
+            if ours and measure.statistic in ("mean", "total"):
+                panels.setdefault(measure.column, {})[row.title] = Dots(ours, paper_number(name, row, measure.column))
+    return panels
+
+
+def paper_number(name: str, row: Row, column: str) -> float | None:
+    """The paper's number for a row and column, without its spread."""
+    cells = {published.title: published.cells for published in PUBLISHED.get(name, ())}
+    printed = cells.get(row.title, {}).get(column)
+    return None if printed is None else float(printed.split()[0])
+
+
+def _draw_dots(panels: Panels, title: str, path: Path) -> None:
+    """A panel for each column with the rows below one another."""
+    rows = list(dict.fromkeys(row for dots in panels.values() for row in dots))
+    size = (3 + 2.4 * len(panels), 1.2 + 0.3 * len(rows))
+    figure = Figure(figsize=size, layout="constrained")
+    for place, (axes, (column, dots)) in enumerate(
+        zip(figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels.items(), strict=True)
+    ):
+        for row, (ours, paper) in dots.items():
+            height = rows.index(row)
+            axes.scatter(ours, [height] * len(ours), s=22, color="C0", alpha=0.5, label="a run of ours", zorder=2)
+            if paper is not None:
+                axes.scatter([paper], [height], s=70, marker="|", color="C3", label="paper", zorder=3)
+        axes.set(yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.5, -0.5), title=column)
+        axes.title.set_fontsize("medium")
+        axes.grid(axis="x", color="0.9")
+        axes.spines[["top", "right"]].set_visible(False)
+        if place == 0:
+            handles, labels = axes.get_legend_handles_labels()
+            named = dict(zip(labels, handles, strict=True))
+            figure.legend(named.values(), named.keys(), frameon=False, loc="outside lower right", ncols=2)
+    figure.suptitle(title)
+    save_picture(figure, path)
+
+
+def _draw_grid(name: str, rows: list[Row], panels: Panels, path: Path) -> None:
+    """The paper's grid and ours (means of the runs), T down and K across; a cell that was not run is empty."""
+    column = rows[0].measures[0].column
+    steps, particles = (sorted({row.grid[axis] for row in rows if row.grid}) for axis in (1, 2))
+    grids: dict[str, npt.NDArray[np.float64]] = {
+        side: np.full((len(steps), len(particles)), np.nan) for side in ("paper", "ours")
+    }
+    for row in rows:
+        assert row.grid is not None
+        cell = steps.index(row.grid[1]), particles.index(row.grid[2])
+        paper, dots = paper_number(name, row, column), panels[column].get(row.title)
+        grids["paper"][cell] = np.nan if paper is None else paper
+        grids["ours"][cell] = np.nan if dots is None else statistics.fmean(dots.ours)
+    low, high = (reduce(np.stack(list(grids.values()))) for reduce in (np.nanmin, np.nanmax))
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    for axes, (side, grid) in zip(figure.subplots(1, 2), grids.items(), strict=True):
+        axes.imshow(grid, vmin=low, vmax=high, cmap="viridis", aspect="auto")
+        axes.set(xticks=range(len(particles)), xticklabels=particles, xlabel="K", title=side)
+        axes.set(yticks=range(len(steps)), yticklabels=steps, ylabel="T")
+        for (down, across), number in np.ndenumerate(grid):
+            if np.isfinite(number):
+                dark = number < (low + high) / 2
+                axes.text(across, down, f"{number:.0f}", ha="center", va="center", color="w" if dark else "k")
+    assert rows[0].grid is not None
+    figure.suptitle(f"{rows[0].grid[0]}, {column}, %")
+    save_picture(figure, path)

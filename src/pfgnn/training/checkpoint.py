@@ -1,0 +1,107 @@
+"""Checkpoints: one safetensors file each, the JSON state in its header, written whole or not at all.
+
+Nothing is ever unpickled. A file's checksum is kept in it, so that a damaged one is refused, not trained on.
+"""
+
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn, optim
+
+from pfgnn.files import write_atomically
+
+FORMAT = "pfgnn checkpoint 1"
+LAST, PREVIOUS, BEST = "last.safetensors", "previous.safetensors", "best.safetensors"
+
+
+class Checkpoint(NamedTuple):
+    """``tensors`` by name, and a ``state`` of JSON values."""
+
+    tensors: dict[str, Tensor]
+    state: dict[str, Any]
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write one file, whole or not at all."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
+    meta = {"format": FORMAT, "state": json.dumps(checkpoint.state), "crc": str(_checksum(tensors))}
+    # safetensors wants every tensor to own its memory.
+    content = save({name: tensor.clone() for name, tensor in tensors.items()}, meta)
+    write_atomically(path, lambda temporary: temporary.write_bytes(content))
+
+
+def keep_last(folder: Path, checkpoint: Checkpoint) -> None:
+    """Write the last checkpoint; the one before stays as the previous. At no moment is there none."""
+    last, previous = folder / LAST, folder / PREVIOUS
+    if last.exists():
+        write_atomically(previous, lambda temporary: os.link(last, temporary))
+    write_checkpoint(last, checkpoint)
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read one file; a truncated, damaged or foreign one is refused with a sentence."""
+    if not path.is_file():
+        raise ValueError(f"{path} must be a checkpoint, but there is no such file")
+    try:
+        with safe_open(path, framework="pt") as file:
+            meta = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a dict
+    except SafetensorError as error:
+        raise ValueError(f"{path} must be a whole checkpoint, but it is truncated or no checkpoint ({error})") from None
+    if meta.get("format") != FORMAT:
+        raise ValueError(f"{path} must be a checkpoint of pfgnn, but its header says format {meta.get('format')!r}")
+    if meta.get("crc") != str(_checksum(tensors)):
+        raise ValueError(f"{path} is damaged: its checksum does not fit its content")
+    return Checkpoint(tensors, json.loads(meta["state"]))
+
+
+def optimiser_tensors(optimiser: optim.Optimizer) -> dict[str, Tensor]:
+    """The optimiser's state as tensors by name: the number of the parameter, then what it is."""
+    state = optimiser.state_dict()["state"]
+    return {f"{number}.{name}": torch.as_tensor(value) for number, of in state.items() for name, value in of.items()}
+
+
+def load_optimiser(optimiser: optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Go on from :func:`optimiser_tensors`; the hyperparameters stay as they are."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        number, name = key.split(".", 1)
+        state.setdefault(int(number), {})[name] = tensor
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+
+
+def load_model(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+    """Load parameters and buffers, or say which do not fit."""
+    own = model.state_dict()
+    for name in sorted(own.keys() ^ tensors.keys()):
+        raise ValueError(f"{path} does not fit the model: {name} is only in one of them")
+    for name, tensor in own.items():
+        if tensor.shape != tensors[name].shape:
+            raise ValueError(
+                f"{path} does not fit the model: {name} has shape {list(tensors[name].shape)}, not {list(tensor.shape)}"
+            )
+    model.load_state_dict(tensors)
+
+
+def named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of one owner, each name behind ``prefix``."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def owned(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors that :func:`named` gave the prefix, under their own names."""
+    return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
+
+
+def _checksum(tensors: dict[str, Tensor]) -> int:
+    crc = 0
+    for name in sorted(tensors):
+        crc = zlib.crc32(name.encode(), crc)
+        crc = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().tobytes(), crc)
+    return crc

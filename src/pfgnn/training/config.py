@@ -1,0 +1,60 @@
+"""How a model is trained, as typed dataclasses."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class ScheduleConfig:
+    """How the learning rate goes.
+
+    Args:
+        kind: "constant"; "plateau": times ``factor`` after ``patience`` validations without improvement (of the
+            training loss, where nothing is validated), never below ``min_lr``; "one_cycle": up and down once, over
+            all updates, with ``training.learning_rate`` as its peak.
+        stop_at_min: end the training when a plateau would take the rate below ``min_lr``.
+    """
+
+    kind: Literal["constant", "plateau", "one_cycle"] = "constant"
+    factor: float = 0.5
+    patience: int = 20
+    min_lr: float = 1e-5
+    stop_at_min: bool = False
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How the model is trained.
+
+    Args:
+        epochs, updates: how long; one of the two.
+        batch_size: graphs a batch, over all devices.
+        copies: times that each graph goes through in an epoch, for sets of very few graphs.
+        optimiser, learning_rate, weight_decay: of the parameters.
+        clip: largest norm of the gradient; None for no clipping.
+        schedule: of the learning rate.
+        gamma, baseline: of the policy's term, see :class:`pfgnn.training.Objective`.
+        standardise: scale regression targets to mean 0 and deviation 1 over the training part; predictions are
+            mapped back.
+        validate_every: epochs from one validation to the next.
+        patience: validations without improvement after which training stops; None for never.
+        checkpoint_every: updates from one checkpoint to the next; None for one each validation.
+        precision: "float32" or "bf16" (mixed).
+    """
+
+    epochs: int | None = None
+    updates: int | None = None
+    batch_size: int = 64
+    copies: int = 1
+    optimiser: Literal["adam", "adamw", "sgd"] = "adam"
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    clip: float | None = 1.0
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    gamma: float = 0.1
+    baseline: Literal["leave_one_out", "none"] = "leave_one_out"
+    standardise: bool = False
+    validate_every: int = 1
+    patience: int | None = None
+    checkpoint_every: int | None = None
+    precision: Literal["float32", "bf16"] = "float32"

@@ -1,0 +1,110 @@
+"""Evaluation: predictions over several draws, every graph counted once, and their scores."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from pfgnn.data.batching import Indices, Loader, Resident
+from pfgnn.data.relabel import relabel
+from pfgnn.data.task import Task
+from pfgnn.training.devices import gather_rows
+from pfgnn.training.metrics import score
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One part's result.
+
+    Args:
+        metric: the task's main metric.
+        value: the score of the draws' mean prediction if averaged, else the mean of the draws' scores.
+        std: the spread of the single draws' scores; 0 with one draw.
+        draws: the score of each draw.
+        scores: all scores of the kind of ``value``, by name.
+    """
+
+    metric: str
+    value: float
+    std: float
+    draws: list[float]
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How predictions are drawn.
+
+    Args:
+        seed: of the first draw; the next ones follow.
+        count: how many.
+        particles: K; None for the model's own.
+        average: whether their mean prediction is scored.
+        relabel: number the nodes of each graph afresh in each draw.
+        batch_size: graphs a batch.
+    """
+
+    seed: int
+    count: int = 1
+    particles: int | None = None
+    average: bool = False
+    relabel: bool = False
+    batch_size: int = 64
+
+
+@torch.no_grad()
+def predict(model: nn.Module, data: Resident, graphs: Indices, draws: Draws, number: int, fabric: Fabric) -> Tensor:
+    """The ``number``-th draw of the predictions, [G, C] or [N, C] in the order of ``graphs``, on the CPU.
+
+    Each device predicts a share of the graphs; all get the whole.
+    """
+    if draws.relabel and data.node_level:
+        raise ValueError("relabel must be off at node level, where a prediction belongs to a node's number")
+    own = graphs[fabric.global_rank :: fabric.world_size]
+    shown = own if len(own) else graphs[:1]  # a device without a graph still says how many outputs there are
+    rng = np.random.default_rng([draws.seed % 2**63, number, fabric.global_rank])
+    was_training = model.training
+    model.eval()
+    rows = []
+    for batch in Loader(data, shown, draws.batch_size):
+        seen = relabel(batch, rng) if draws.relabel else batch
+        with fabric.autocast():
+            output = model(
+                seen.x,
+                seen.edge_index,
+                seen.edge_attr,
+                seen.batch,
+                particles=draws.particles,
+                seed=draws.seed + number,
+                graph_key=seen.graph_key,
+            )
+        rows.append(output.prediction.float())
+    model.train(was_training)
+    mine = torch.cat(rows)
+    return _in_order(data, graphs, [part.cpu() for part in gather_rows(fabric, mine if len(own) else mine[:0])])
+
+
+def _in_order(data: Resident, graphs: Indices, parts: list[Tensor]) -> Tensor:
+    """The rows of graphs that were dealt out to devices in turn, as if one had predicted all."""
+    if len(parts) == 1:
+        return parts[0]
+    count = data.node_counts[graphs] if data.node_level else np.ones(len(graphs), dtype=np.int64)
+    pieces: list[Tensor | None] = [None] * len(graphs)
+    for rank, part in enumerate(parts):
+        pieces[rank :: len(parts)] = part.split(count[rank :: len(parts)].tolist())
+    return torch.cat([piece for piece in pieces if piece is not None])
+
+
+def evaluate(predictions: list[Tensor], y: Tensor, task: Task, average: bool) -> Evaluation:
+    """Score one part's draws of predictions, [rows, C] each, against its targets y [rows, C']."""
+    each = [score(task, prediction, y) for prediction in predictions]
+    metric = next(iter(each[0]))
+    draws = [scores[metric] for scores in each]
+    if average:
+        scores = score(task, torch.stack(predictions).mean(0), y)
+    else:
+        scores = {name: float(np.mean([of[name] for of in each])) for name in each[0]}
+    std = float(np.std(draws, ddof=1)) if len(draws) > 1 else 0.0
+    return Evaluation(metric, scores[metric], std, draws, scores)

@@ -1,0 +1,336 @@
+"""The training loop. All that it depends on is in its checkpoint, so a run that was killed goes on bit for bit."""
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from pfgnn.data.batching import Batch, Indices, Loader, Resident
+from pfgnn.data.task import Task
+from pfgnn.files import write_atomically
+from pfgnn.model.randomness import fold
+from pfgnn.training import checkpoint as files
+from pfgnn.training.checkpoint import Checkpoint
+from pfgnn.training.config import TrainingConfig
+from pfgnn.training.devices import over_devices
+from pfgnn.training.evaluate import Draws, evaluate, predict
+from pfgnn.training.losses import class_weights, graph_losses
+from pfgnn.training.metrics import higher_is_better
+from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
+from pfgnn.training.optimise import make_optimiser, make_schedule
+from pfgnn.training.targets import Standardise
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+BASELINES = {"leave_one_out": leave_one_out, "none": no_baseline}
+SECONDS_BETWEEN_REPORTS = 0.5
+
+
+@dataclass
+class State:
+    """Where a run stands, but for its tensors.
+
+    Args:
+        epoch, batch: the next batch's; ``update``: how many were taken.
+        best: the best validation result so far; ``best_update``: when it came.
+        waited: validations since then.
+        seconds: of training so far.
+        finished: whether training is over.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    update: int = 0
+    best: float | None = None
+    best_update: int | None = None
+    waited: int = 0
+    seconds: float = 0.0
+    finished: bool = False
+
+
+class Status(NamedTuple):
+    """What a progress bar shows; means since the last validation, None where there is none yet."""
+
+    update: int
+    updates: int
+    epoch: int
+    loss: float
+    policy_loss: float
+    ess: float
+    learning_rate: float
+    validation: float | None
+
+
+class Examples(NamedTuple):
+    """The graphs of a run: all of them on the device, the numbers of those to train on, to validate on."""
+
+    data: Resident
+    targets: Tensor  # of every graph, or node, on the CPU: [G, C] or [N, C]
+    train: Indices
+    validation: Indices | None
+
+    def y(self, graphs: Indices) -> Tensor:
+        """The targets of the given graphs."""
+        if not self.data.node_level:
+            return self.targets[torch.from_numpy(graphs)]
+        first, count = self.data.node_first[graphs].tolist(), self.data.node_counts[graphs].tolist()
+        return torch.cat([self.targets[f : f + n] for f, n in zip(first, count, strict=True)])
+
+
+class Trainer:
+    """Trains a model on some graphs, validates it, keeps checkpoints and metrics in a folder.
+
+    Args:
+        model: called as :class:`pfgnn.model.PFGNN` is, and returns its output.
+        examples: the graphs.
+        task: loss and metric.
+        config: how to train.
+        seed: of the data's order and the model's draws.
+        draws: how to validate.
+        fabric: the devices.
+        folder: of the checkpoints and of metrics.jsonl.
+        identity: what a checkpoint must have been made with, as JSON values.
+        report: gets a :class:`Status` now and then.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        examples: Examples,
+        task: Task,
+        config: TrainingConfig,
+        *,
+        seed: int,
+        draws: Draws,
+        fabric: Fabric,
+        folder: Path,
+        identity: dict[str, Any],
+        report: Callable[[Status], None] = lambda status: None,
+    ) -> None:
+        self.examples, self.task, self.config = examples, task, config
+        self.seed, self.draws, self.fabric = seed, draws, fabric
+        self.folder, self.identity, self.report = folder, identity, report
+        self.state = State()
+        y = examples.y(examples.train)
+        self.scaler = Standardise.fit(y) if config.standardise else None
+        self.class_weights = None
+        if task.loss == "weighted_cross_entropy":
+            self.class_weights = class_weights(y, task.outputs).to(fabric.device)
+        self.loader = Loader(
+            examples.data,
+            examples.train.repeat(config.copies),
+            config.batch_size,
+            shuffle=True,
+            seed=seed,
+            rank=fabric.global_rank,
+            world=fabric.world_size,
+        )
+        self.updates = config.updates or (config.epochs or 0) * len(self.loader)
+        self.schedule = make_schedule(config, self.updates)
+        self.objective = Objective(config.gamma, BASELINES[config.baseline])
+        self.model, self.optimiser = fabric.setup(model, make_optimiser(model.parameters(), config))
+        # Sums since the last validation: loss, policy loss, effective sample size, gradient norm, updates.
+        self.sums = torch.zeros(5, dtype=torch.float64, device=fabric.device)
+        self.reported = 0.0
+        self.writer: SummaryWriter | None = None  # for TensorBoard, if anybody asks
+
+    def train(self) -> None:
+        """Train to the end; a loss that is not finite stops the run with a sentence."""
+        self.begun = time.perf_counter() - self.state.seconds
+        while not self.state.finished:
+            self._epoch()
+
+    def resume(self, path: Path) -> None:
+        """Go on from a checkpoint of this very run."""
+        tensors, state = files.read_checkpoint(path)
+        check_identity(path, state["identity"], self.identity)
+        files.load_model(self.model.module, files.owned("model", tensors), path)
+        files.load_optimiser(self.optimiser.optimizer, files.owned("optimiser", tensors))
+        self.sums.copy_(tensors["sums"])
+        self.state = State(**state["run"])
+        self.schedule.load(state["schedule"])
+        if self.fabric.is_global_zero:
+            self._cut_metrics()
+
+    def load_best(self) -> str:
+        """Put the best weights into the model, or leave the last where nothing was validated; which they are."""
+        if self.state.best is None:
+            return "last"
+        tensors, state = files.read_checkpoint(self.folder / files.BEST)
+        check_identity(self.folder / files.BEST, state["identity"], self.identity)
+        files.load_model(self.model.module, files.owned("model", tensors), self.folder / files.BEST)
+        return "best"
+
+    def _epoch(self) -> None:
+        state, config = self.state, self.config
+        for batch in self.loader.epoch(state.epoch, state.batch):
+            self._update(batch)
+            if state.update == self.updates:
+                break
+            if config.checkpoint_every and state.update % config.checkpoint_every == 0:
+                self._save()
+        state.epoch, state.batch = state.epoch + 1, 0
+        state.finished = state.update == self.updates
+        if state.finished or state.epoch % config.validate_every == 0:
+            self._validate()
+            self._save()
+
+    def _update(self, batch: Batch) -> None:
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.schedule.rate(self.state.update)
+        share = self._share(batch)
+        # The place in the whole batch, so that copies of a graph draw apart, and devices as one process would.
+        place = torch.arange(batch.num_graphs, device=batch.batch.device)
+        place = place * self.fabric.world_size + self.fabric.global_rank
+        output = self.model(
+            batch.x,
+            batch.edge_index,
+            batch.edge_attr,
+            batch.batch,
+            seed=training_seed(self.seed, self.state.update),
+            graph_key=fold(batch.graph_key, place),
+        )
+        y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
+        losses = graph_losses(self.task, output.prediction, y, batch.batch, batch.num_graphs, self.class_weights)
+        loss = self.objective(losses, output.trace, share)
+        self.optimiser.zero_grad()
+        self.fabric.backward(loss.total)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
+        self.optimiser.step()
+        ess = torch.stack([step.ess.mean() for step in output.trace]).mean() if output.trace else torch.zeros_like(norm)
+        self.sums += torch.stack([loss.task.detach(), loss.policy.detach(), ess, norm, torch.ones_like(norm)])
+        self.state.update += 1
+        self.state.batch += 1
+        if time.perf_counter() - self.reported > SECONDS_BETWEEN_REPORTS:
+            self.reported = time.perf_counter()
+            self.report(self._status(self._means(self.sums), None))
+
+    def _share(self, batch: Batch) -> Share | None:
+        """What part of the whole batch is here; None if all of it."""
+        world = self.fabric.world_size
+        if world == 1:
+            return None
+        begin = self.state.batch * self.config.batch_size
+        size = min(self.config.batch_size, len(self.loader.graphs) - begin)
+        weights = torch.ones(batch.num_graphs, device=self.fabric.device)
+        weights[len(range(self.fabric.global_rank, size, world)) :] = 0
+        return Share(weights, world, lambda tensor: over_devices(self.fabric, tensor, "sum"))
+
+    def _means(self, sums: Tensor) -> list[float]:
+        *totals, count = sums.tolist()
+        means = [total / max(count, 1) for total in totals]
+        if not all(map(math.isfinite, means)):
+            kept = self.folder / files.LAST
+            when = f"at update {self.state.update} or up to {int(count) - 1} before"
+            raise FloatingPointError(
+                f"the loss or its gradient is no longer finite, {when}; "
+                "a smaller training.learning_rate or training.clip may help"
+                + (f"; the last good checkpoint is {kept}" if kept.exists() else "")
+            )
+        return means
+
+    def _validate(self) -> None:
+        sums = self.sums
+        if self.fabric.world_size > 1:  # devices hold shares of the losses
+            sums = over_devices(self.fabric, sums, "mean")
+        means = self._means(sums)
+        state, graphs = self.state, self.examples.validation
+        value, cost = None, means[0]
+        if graphs is not None:
+            value = self._score(graphs)
+            cost = -value if higher_is_better(self.task.metric) else value
+            better = state.best is None or cost < (-state.best if higher_is_better(self.task.metric) else state.best)
+            state.waited = 0 if better else state.waited + 1
+            if better:
+                state.best, state.best_update = value, state.update
+                self._write(lambda: files.write_checkpoint(self.folder / files.BEST, self._checkpoint()))
+        self.schedule.observe(cost)
+        patience = self.config.patience
+        state.finished |= self.schedule.exhausted or (patience is not None and state.waited > patience)
+        status = self._status(means, value)
+        state.seconds = time.perf_counter() - self.begun
+        self._write(lambda: self._log(status))
+        self.sums.zero_()
+        self.report(status)
+
+    def _score(self, graphs: Indices) -> float:
+        prediction = predict(self.model.module, self.examples.data, graphs, self.draws, 0, self.fabric)
+        if self.scaler is not None:
+            prediction = self.scaler.unscale(prediction)
+        return evaluate([prediction], self.examples.y(graphs), self.task, average=False).value
+
+    def _status(self, means: list[float], validation: float | None) -> Status:
+        loss, policy_loss, ess, _ = means
+        rate = self.schedule.rate(max(self.state.update - 1, 0))
+        return Status(self.state.update, self.updates, self.state.epoch, loss, policy_loss, ess, rate, validation)
+
+    def _log(self, status: Status) -> None:
+        line = {**status._asdict(), "seconds": round(self.state.seconds, 3)}
+        with (self.folder / "metrics.jsonl").open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        if self.writer is not None:
+            for name in ("loss", "policy_loss", "ess", "learning_rate", "validation"):
+                if line[name] is not None:
+                    self.writer.add_scalar(name, line[name], status.update)
+            self.writer.flush()
+
+    def _cut_metrics(self) -> None:
+        """Drop the lines that a killed run wrote after its last checkpoint, and a half-written one."""
+        path = self.folder / "metrics.jsonl"
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        whole = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= self.state.update]
+        write_atomically(path, lambda temporary: temporary.write_text("".join(whole)))
+
+    def _save(self) -> None:
+        self._means(self.sums)  # never keep weights that a loss without a value has reached
+        self.state.seconds = time.perf_counter() - self.begun
+        self._write(lambda: files.keep_last(self.folder, self._checkpoint()))
+
+    def _write(self, write: Callable[[], None]) -> None:
+        """Write in one process; what a full disk says is said with what is left."""
+        if self.fabric.is_global_zero:
+            try:
+                write()
+            except OSError as error:
+                stopped = f"so training stopped at update {self.state.update}; what was written before is kept"
+                raise OSError(error.errno, f"{error.strerror}, {stopped}", error.filename) from error
+
+    def _checkpoint(self) -> Checkpoint:
+        tensors = {
+            **files.named("model", self.model.module.state_dict()),
+            **files.named("optimiser", files.optimiser_tensors(self.optimiser.optimizer)),
+            "sums": self.sums,
+        }
+        if self.scaler is not None:
+            tensors |= {"target.mean": self.scaler.mean, "target.std": self.scaler.std}
+        state = {"run": asdict(self.state), "schedule": self.schedule.state(), "identity": self.identity}
+        return Checkpoint(tensors, state)
+
+
+def training_seed(seed: int, update: int) -> int:
+    """The seed of an update's draws; those of evaluation are negative, so that the two never meet."""
+    return (seed % 2**31) * 2**32 + update
+
+
+def evaluation_seed(seed: int) -> int:
+    """The seed of the first evaluation draw of a run; validation takes this one, tests the next million."""
+    return -(seed % 2**31 + 1) * 2**32
+
+
+def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any], where: str = "") -> None:
+    """A sentence that names the first key in which a checkpoint's identity differs from this run's."""
+    for key in [*wanted, *(key for key in found if key not in wanted)]:
+        name = f"{where}{key}"
+        here, there = wanted.get(key), found.get(key)
+        if isinstance(here, dict) and isinstance(there, dict):
+            check_identity(path, there, here, f"{name}.")
+        elif here != there:
+            raise ValueError(f"{path} belongs to another run: {name} was {there!r} there, but is {here!r} here")

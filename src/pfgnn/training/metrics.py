@@ -1,0 +1,113 @@
+"""How good predictions are: the metric of a task, and what is reported beside it."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torchmetrics.functional.classification import binary_auroc
+
+from pfgnn.data.task import Task
+from pfgnn.model.numeric import choose
+
+Score = dict[str, float]
+
+
+def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
+    """The metrics of all rows by name, the task's own first; computed in float64.
+
+        accuracy      share of rows whose class is named
+        roc_auc       area under the ROC curve; with several targets their mean, without those of one class only
+        mean_roc_auc  mean over classes c of the area for "c or not"; accuracy beside it
+        mae           mean over targets of the mean absolute error e_c; log_mae beside it, the mean of log e_c, and
+                      with several targets each one's, as "mae/NAME"
+        error_ratio   mean over targets of e_c / scale_c, and each one's, as "error_ratio/NAME"
+
+    A task whose metric is pairs has no score a row; its rows are scored as classes, by accuracy.
+
+    Args: task: names the metric.  prediction: [R, C], logits or values, R graphs or nodes.  y: [R, 1] or [R, C].
+    """
+    y = y.cpu().long() if task.metric in CLASSES else y.cpu().double()
+    columns = 1 if task.metric in CLASSES else task.outputs
+    for name, values, want in (("prediction", prediction, task.outputs), ("y", y, columns)):
+        if values.shape != (len(prediction), want):
+            raise ValueError(f"{name} must have shape {[len(prediction), want]}, but it has {list(values.shape)}")
+    if not len(prediction):
+        raise ValueError("prediction must have at least one row to be scored, but it has none")
+    return choose("task.metric", task.metric, METRICS)(task, prediction.detach().cpu().double(), y)
+
+
+def higher_is_better(metric: str) -> bool:
+    """Whether a metric is one to maximise."""
+    return choose("metric", metric, HIGHER_IS_BETTER)
+
+
+def accuracy(prediction: Tensor, y: Tensor) -> float:
+    """Share of rows whose class is named: prediction [R, C], or [R, 1] as the logit of class 1 of 2; y [R, 1]."""
+    named = prediction.argmax(1) if prediction.shape[1] > 1 else prediction[:, 0] > 0
+    return float((named == y[:, 0]).double().mean())
+
+
+def _accuracy(task: Task, z: Tensor, y: Tensor) -> Score:
+    return {"accuracy": accuracy(z, y)}
+
+
+def _roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:
+    known = ~y.isnan()
+    columns = [(z[known[:, c], c], y[known[:, c], c]) for c in range(task.outputs)]
+    areas = [_area(scores, labels > 0) for scores, labels in columns if len(labels.unique()) == 2]
+    if not areas:
+        raise ValueError("y must have both classes for roc_auc, but no target has")
+    return {"roc_auc": sum(areas) / len(areas)}
+
+
+def _mean_roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:
+    classes = y.unique().tolist()
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least two classes for mean_roc_auc, but it has {classes}")
+    areas = []
+    for c in classes:
+        others = torch.cat([z[:, :c], z[:, c + 1 :]], 1)
+        # log p_c / (1 - p_c) orders the rows as softmax's p_c does, and never rounds to 0 or 1.
+        areas.append(_area(z[:, c] - others.logsumexp(1), y[:, 0] == c))
+    return {"mean_roc_auc": sum(areas) / len(areas), "accuracy": accuracy(z, y)}
+
+
+def _area(scores: Tensor, positive: Tensor) -> float:
+    """Area under the ROC curve of scores [R]. Their ranks lie in [0, 1], where torchmetrics takes them as they are."""
+    ranks = scores.unique(return_inverse=True)[1].double()
+    return float(binary_auroc(ranks / ranks.max().clamp(min=1), positive.long()))
+
+
+def _mae(task: Task, z: Tensor, y: Tensor) -> Score:
+    errors = _errors(z, y)
+    means = {"mae": float(errors.mean()), "log_mae": float(errors.log().mean())}
+    return means | (_by_name(task, "mae", errors) if task.outputs > 1 else {})
+
+
+def _error_ratio(task: Task, z: Tensor, y: Tensor) -> Score:
+    if not task.scales:
+        raise ValueError("task.scales must have a scale for each target for the metric error_ratio, but it is empty")
+    ratios = _errors(z, y) / torch.tensor(task.scales, dtype=torch.float64)
+    return {"error_ratio": float(ratios.mean())} | _by_name(task, "error_ratio", ratios)
+
+
+def _errors(z: Tensor, y: Tensor) -> Tensor:
+    """Mean absolute error of each target over the rows that know it: [C]."""
+    return (z - y).abs().nanmean(0)
+
+
+def _by_name(task: Task, metric: str, values: Tensor) -> Score:
+    names = task.targets or range(task.outputs)
+    return {f"{metric}/{name}": value for name, value in zip(names, values.tolist(), strict=True)}
+
+
+CLASSES = ("accuracy", "mean_roc_auc", "pairs")
+METRICS: dict[str, Callable[[Task, Tensor, Tensor], Score]] = {
+    "accuracy": _accuracy,
+    "roc_auc": _roc_auc,
+    "mean_roc_auc": _mean_roc_auc,
+    "mae": _mae,
+    "error_ratio": _error_ratio,
+    "pairs": _accuracy,
+}
+HIGHER_IS_BETTER = {name: name not in ("mae", "error_ratio") for name in METRICS}

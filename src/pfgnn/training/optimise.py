@@ -1,0 +1,108 @@
+"""Optimisers and learning rate schedules, whose whole state is a few numbers."""
+
+import math
+from collections.abc import Iterable
+
+from torch import nn, optim
+
+from pfgnn.training.config import ScheduleConfig, TrainingConfig
+
+WARM_UP = 0.3  # of all updates, in which a one-cycle schedule rises
+START, END = 1 / 25, 1e-6  # its first and last rate, relative to the peak
+
+OPTIMISERS: dict[str, type[optim.Optimizer]] = {"adam": optim.Adam, "adamw": optim.AdamW, "sgd": optim.SGD}
+
+
+def make_optimiser(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> optim.Optimizer:
+    """The optimiser that ``config`` names."""
+    options = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
+    return OPTIMISERS[config.optimiser](list(parameters), **options)  # type: ignore[arg-type]
+
+
+class Schedule:
+    """The learning rate of each update; this one is constant.
+
+    Args: peak: the largest rate.  config: the schedule's.  updates: how many there will be.
+    """
+
+    def __init__(self, peak: float, config: ScheduleConfig, updates: int) -> None:
+        self.peak, self.config, self.updates = peak, config, updates
+
+    def rate(self, update: int) -> float:
+        """The rate of an update, counted from 0."""
+        return self.peak
+
+    def observe(self, cost: float) -> None:
+        """Take note of a validation's result, which is to become small."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the schedule has come to its end, so that training may stop."""
+        return False
+
+    def state(self) -> dict[str, float]:
+        """What a checkpoint must hold, exactly."""
+        return {}
+
+    def load(self, state: dict[str, float]) -> None:
+        """Go on from a :meth:`state`."""
+
+
+class OneCycle(Schedule):
+    """From peak/25 up to the peak in the first 30 % of the updates, then down to nearly 0, both as half a cosine."""
+
+    def rate(self, update: int) -> float:
+        """The rate of an update, counted from 0."""
+        top = max(1.0, WARM_UP * self.updates)
+        if update <= top:
+            return self._between(self.peak * START, self.peak, update / top)
+        return self._between(self.peak, self.peak * END, (update - top) / max(1.0, self.updates - 1 - top))
+
+    @staticmethod
+    def _between(first: float, last: float, share: float) -> float:
+        return last + (first - last) * (1 + math.cos(math.pi * min(share, 1.0))) / 2
+
+
+class Plateau(Schedule):
+    """Times ``factor`` after more than ``patience`` validations in a row without a new best, never below ``min_lr``."""
+
+    def __init__(self, peak: float, config: ScheduleConfig, updates: int) -> None:
+        super().__init__(peak, config, updates)
+        self.current, self.best, self.waited, self.ended = peak, math.inf, 0, False
+
+    def rate(self, update: int) -> float:
+        """The rate of an update, counted from 0."""
+        return self.current
+
+    def observe(self, cost: float) -> None:
+        """Take note of a validation's result, which is to become small."""
+        if cost < self.best:
+            self.best, self.waited = cost, 0
+            return
+        self.waited += 1
+        if self.waited > self.config.patience:
+            self.waited = 0
+            self.ended = self.current <= self.config.min_lr
+            self.current = max(self.current * self.config.factor, self.config.min_lr)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the rate was at its least and should have been reduced again."""
+        return self.config.stop_at_min and self.ended
+
+    def state(self) -> dict[str, float]:
+        """What a checkpoint must hold, exactly."""
+        return {"current": self.current, "best": self.best, "waited": self.waited, "ended": self.ended}
+
+    def load(self, state: dict[str, float]) -> None:
+        """Go on from a :meth:`state`."""
+        self.current, self.best = state["current"], state["best"]
+        self.waited, self.ended = int(state["waited"]), bool(state["ended"])
+
+
+SCHEDULES: dict[str, type[Schedule]] = {"constant": Schedule, "plateau": Plateau, "one_cycle": OneCycle}
+
+
+def make_schedule(config: TrainingConfig, updates: int) -> Schedule:
+    """The schedule that ``config`` names, for a training of so many updates at most."""
+    return SCHEDULES[config.schedule.kind](config.learning_rate, config.schedule, updates)

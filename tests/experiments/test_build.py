@@ -1,0 +1,269 @@
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from pfgnn.data import Dataset, Resident, Task
+from pfgnn.data.splits import k_folds
+from pfgnn.experiments.build import BACKBONES, adapt, build_model, load_data, parts, with_distances
+from pfgnn.experiments.config import Backbone, DataConfig, ModelConfig
+from pfgnn.experiments.inputs import describe
+from pfgnn.graphs import Graph
+from pfgnn.model import PFGNN, PNA
+from pfgnn.model.rivals import PPGN, RNI, Alone
+
+PATH, STAR = Graph(3, np.array([[0, 1], [1, 2]])), Graph(4, np.array([[0, 1], [0, 2], [0, 3]]))
+SIX = {"train": np.arange(4), "validation": np.array([4]), "test": np.array([5])}
+SMALL = ModelConfig(width=8, layers=1, steps=1, particles=2)
+EDGES = replace(SMALL, backbone="gine")
+
+
+def dataset(**changes: Any) -> Dataset:
+    """Six graphs in three parts; with edge features of 3 categories."""
+    made = Dataset.from_graphs([PATH, STAR] * 3, [0, 1] * 3, name="six", splits=SIX)
+    edge_attr = np.arange(int(made.edge_counts.sum()))[:, None] % 3
+    return replace(made, **{"edge_attr": edge_attr, "edge_categories": (3,), **changes})
+
+
+def bare() -> Dataset:
+    return dataset().without_edge_features()
+
+
+def build(config: ModelConfig, data: Dataset, train: npt.ArrayLike = range(4), seed: int = 0) -> torch.nn.Module:
+    return build_model(config, describe(data, np.asarray(train)), seed)
+
+
+def predict(model: torch.nn.Module, data: Dataset) -> torch.Tensor:
+    batch = Resident(data).collate(np.arange(len(data)))
+    prediction: torch.Tensor = model(batch.x, batch.edge_index, batch.edge_attr, batch.batch).prediction
+    return prediction
+
+
+def test_named_data_with_options() -> None:
+    made = load_data(DataConfig("connectivity", options={"train": 4, "test": 2, "seed": 3}), SMALL)
+    assert (made.name, len(made)) == ("connectivity", 6)
+
+
+def test_packed_data(tmp_path: Path) -> None:
+    path = str(tmp_path / "six.pfgnn")
+    dataset().save(path)
+    assert load_data(DataConfig(path), EDGES).edge_categories == (3,)
+    assert load_data(DataConfig(path, edge_features=False), EDGES).edge_attr is None
+    with pytest.raises(ValueError, match=r"data\.options must be empty for a packed file, but it is {'seed': 1}"):
+        load_data(DataConfig(path, options={"seed": 1}), EDGES)
+
+
+def test_lengths_of_edges_follow_their_one_hot_kinds(tmp_path: Path) -> None:
+    path = str(tmp_path / "six.pfgnn")
+    pos = np.random.default_rng(0).normal(size=(21, 3)).astype(np.float32)
+    plain = dataset(pos=pos)
+    plain.save(path)
+    made = load_data(DataConfig(path, positions="distance"), EDGES)
+    assert made.edge_attr is not None
+    assert made.edge_attr.dtype == np.float32
+    assert (made.edge_channels, made.edge_categories) == (4, None)
+    assert plain.edge_attr is not None
+    np.testing.assert_array_equal(made.edge_attr[:, :3].argmax(1), plain.edge_attr[:, 0])
+    np.testing.assert_array_equal(made.edge_attr[:, :3].sum(1), 1)
+    batch = Resident(made).collate(np.arange(len(made)))
+    assert batch.pos is not None
+    assert batch.edge_attr is not None
+    source, target = batch.edge_index
+    torch.testing.assert_close(batch.edge_attr[:, 3], (batch.pos[source] - batch.pos[target]).norm(dim=1))
+
+
+def test_lengths_of_edges_alone_and_after_numbers() -> None:
+    pos = np.ones((21, 3))
+    assert with_distances(replace(bare(), pos=pos)).edge_channels == 1
+    numbers = with_distances(dataset(pos=pos, edge_categories=None))
+    assert numbers.edge_attr is not None
+    np.testing.assert_array_equal(numbers.edge_attr[:4], [[0, 0], [1, 0], [2, 0], [0, 0]])
+
+
+def test_lengths_need_positions() -> None:
+    with pytest.raises(ValueError, match=r"data\.positions must be none for six, whose nodes have no positions"):
+        with_distances(dataset())
+
+
+def test_parts_by_name() -> None:
+    found = parts(DataConfig("six", tests=("test", "all", "train")), dataset())
+    assert {name: graphs.tolist() for name, graphs in found.items()} == {
+        "train": [0, 1, 2, 3],
+        "validation": [4],
+        "test": [5],
+        "all": [0, 1, 2, 3, 4, 5],
+    }
+    assert list(parts(DataConfig("six", train="all", validation=None, tests=("all",)), dataset())) == ["train", "all"]
+
+
+def test_parts_of_a_fold() -> None:
+    folded = dataset(splits=k_folds(6, 3))
+    found = parts(DataConfig("six", fold=2), folded)
+    assert {name: graphs.tolist() for name, graphs in found.items()} == {
+        name: folded.splits[f"fold 2 {name}"].tolist() for name in ("train", "validation", "test")
+    }
+    assert parts(DataConfig("six", train="all", validation=None, tests=("all",)), folded).keys() == {"train", "all"}
+
+
+@pytest.mark.parametrize(
+    ("config", "folds", "sentence"),
+    [
+        (DataConfig("six"), True, r"data\.fold must lie in 0\.\.2 for six, but it is null"),
+        (DataConfig("six", fold=3), True, r"data\.fold must lie in 0\.\.2 for six, but it is 3"),
+        (DataConfig("six", fold=0), False, r"data\.fold must be null for six, which has no folds, but it is 0"),
+        (
+            DataConfig("six", tests=("tset",)),
+            False,
+            "a part of six must be one of train, validation, test, all, but it is 'tset'",
+        ),
+        (
+            DataConfig("six", fold=1, train="trian"),
+            True,
+            "a part of six must be one of train, validation, test, all, but it is 'trian'",
+        ),
+        (
+            DataConfig("six", train="all", tests=("train",)),
+            False,
+            r"data\.train must be train where data\.tests has that part, but it is another",
+        ),
+    ],
+)
+def test_parts_that_are_not_there(config: DataConfig, folds: bool, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        parts(config, dataset(splits=k_folds(6, 3)) if folds else dataset())
+
+
+def test_every_backbone_of_the_config_is_built() -> None:
+    assert set(BACKBONES) == set(get_args(Backbone))
+
+
+@pytest.mark.parametrize("backbone", get_args(Backbone))
+def test_backbones_get_the_edge_features_that_they_read(backbone: Backbone) -> None:
+    config = replace(SMALL, backbone=backbone)
+    data = adapt(dataset(), DataConfig("six"), config)
+    model = build(config, data).eval()
+    assert (data.edge_attr is not None) == any(getattr(part, "reads_edge_attr", False) for part in model.modules())
+    prediction = predict(model, data)
+    assert prediction.shape == (6, 2)
+    if data.edge_attr is not None:
+        assert not torch.equal(prediction, predict(model, replace(data, edge_attr=(data.edge_attr + 1) % 3)))
+
+
+def test_edge_features_that_are_missing() -> None:
+    for backbone in ("gine", "mpnn"):
+        with pytest.raises(ValueError, match=rf"must be one that needs no edge features, .* but it is {backbone}"):
+            build(replace(SMALL, backbone=backbone), bare())
+    for config in (replace(SMALL, backbone="pna"), replace(SMALL, kind="ppgn")):
+        assert predict(build(config, bare()), bare()).shape == (6, 2)
+
+
+def test_kinds_of_models() -> None:
+    kinds: dict[ModelConfig, type] = {
+        SMALL: PFGNN,
+        replace(SMALL, steps=0): Alone,
+        replace(SMALL, kind="ppgn"): PPGN,
+        replace(SMALL, kind="rni", share=0.5): RNI,
+    }
+    for config, kind in kinds.items():
+        data = adapt(dataset(), DataConfig("six"), config)
+        model = build(config, data)
+        assert type(model) is kind
+        assert predict(model, data).shape == (6, 2)
+
+
+def test_parameters_follow_from_the_seed_alone() -> None:
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    one = build(SMALL, bare(), seed=3).state_dict()
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.manual_seed(2)
+    again = build(SMALL, bare(), seed=3).state_dict()
+    other = build(SMALL, bare(), seed=4).state_dict()
+    assert all(torch.equal(one[name], again[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_pna_scales_by_the_training_graphs() -> None:
+    model = build(replace(SMALL, backbone="pna"), bare(), [1])
+    scale = model.get_submodule("refine.0.backbone.convs.0").mean_log_degree
+    assert scale == pytest.approx((math.log(4) + 3 * math.log(2)) / 4)
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "shape"),
+    [
+        (Task("node", 3, "cross_entropy", "accuracy"), 21, (21, 3)),
+        (Task("graph", 5, "l1", "mae"), 6, (6, 5)),
+        (Task("pair", 4, "cross_entropy", "pairs"), 6, (6, 4)),
+    ],
+)
+def test_outputs_fit_the_task(task: Task, rows: int, shape: tuple[int, int]) -> None:
+    data = replace(bare(), task=task, y=np.zeros((rows, 1)))
+    for kind in ("pfgnn", "rni", "ppgn"):
+        model = build(replace(SMALL, kind=kind), data)
+        assert predict(model, data).shape == shape
+
+
+CHOICES: dict[str, dict[Any, str]] = {
+    "policy": {"mlp": "MLPPolicy", "gnn": "GNNPolicy", "uniform": "UniformPolicy"},
+    "individualise": {"multiplicative": "Multiplicative", "additive": "Additive", "random": "RandomNormal"},
+    "observe": {"set": "SetObservation", "none": "NoObservation"},
+    "resample": {
+        "soft": "SoftResampling",
+        "systematic": "SystematicResampling",
+        "ess": "ESSResampling",
+        "none": "NoResampling",
+    },
+}
+
+
+@pytest.mark.parametrize("part", CHOICES)
+def test_parts_of_a_step(part: str) -> None:
+    assert set(CHOICES[part]) == set(get_args(ModelConfig.__annotations__[part]))
+    for choice, kind in CHOICES[part].items():
+        model = build(replace(EDGES, **{part: choice}), dataset())
+        assert type(model.get_submodule(part)).__name__ == kind
+        assert predict(model, dataset()).isfinite().all()
+
+
+def test_numbers_reach_the_model() -> None:
+    config = ModelConfig(
+        width=8,
+        layers=2,
+        step_layers=1,
+        steps=2,
+        particles=5,
+        share_steps=True,
+        vertices_per_step=2,
+        mask_used=True,
+        share=0.5,
+        alpha=0.25,
+        norm="layer",
+        residual=False,
+        pool="max",
+        second_moment=True,
+        backbone="pna",
+        towers=2,
+    )
+    model = build(config, bare())
+    assert isinstance(model, PFGNN)
+    assert (model.steps, model.particles, model.vertices_per_step, model.mask_used) == (2, 5, 2, True)
+    assert model.refine[1] is model.refine[2]
+    first, step = (model.get_submodule(f"refine.{t}.backbone") for t in (0, 1))
+    assert isinstance(first, PNA)
+    assert isinstance(step, PNA)
+    assert (len(first.convs), len(step.convs)) == (2, 1)
+    assert (first.residual, type(first.norms[0]).__name__) == (False, "LayerNorm")
+    assert first.get_submodule("convs.0").towers == 2
+    assert model.individualise.dimensions == 4
+    assert model.resample.alpha == 0.25
+    assert model.readout.pool is not None
+    assert (model.readout.pool.__name__, model.readout.second_moment) == ("segment_max", True)
+    rni = build(replace(SMALL, kind="rni", share=0.25, particles=3), bare())
+    assert isinstance(rni, RNI)
+    assert (rni.random, rni.particles) == (2, 3)

@@ -1,0 +1,236 @@
+"""A table is run once, in parts if need be, and its records are gathered."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pfgnn.experiments import reproduce as running
+from pfgnn.experiments.gathered import read_gathered
+from pfgnn.experiments.measures import ACCURACY
+from pfgnn.experiments.reproduce import Failure, Progress, reproduce
+from pfgnn.experiments.settings import config_mapping, read_config
+from pfgnn.experiments.tables import TABLES, Row, TableSpec
+
+CONFIG = """
+data: {name: csl, options: {copies: 5}, fold: 0}
+model: {width: 4, layers: 1, steps: 1, particles: 2}
+training: {updates: 2, batch_size: 10}
+"""
+# Stands for `pfgnn train`: it writes a record, or does what it is told for this seed.
+STUB = """
+import json, os, sys, time
+from pathlib import Path
+
+here, words = Path(__file__).parent, sys.argv[1:]
+config, out = words[1], Path(words[words.index("--out") + 1])
+settings = [words[place + 1] for place, word in enumerate(words) if word == "--set"]
+with (here / "calls").open("a") as calls:
+    calls.write(" ".join([words[0], Path(config).name, *settings, words[-1]]) + "\\n")
+how = json.loads((here / "how.json").read_text()).get(next(s for s in settings if s.startswith("seed")), "well")
+if how == "hang":
+    (here / "hanging").touch()
+    time.sleep(600)
+if how == "fail":
+    print("first line\\npfgnn: the loss is NaN\\n", file=sys.stderr)
+    sys.exit(2)
+if how != "silent":
+    out.mkdir(parents=True, exist_ok=True)
+    record = json.loads((here / "records.json").read_text())[" ".join(settings)]
+    record["results"] = [record["results"], os.environ.get("OMP_NUM_THREADS")]
+    (out / "record.json").write_text(json.dumps(record))
+"""
+
+
+class Stage:
+    """A folder with a table of one or two rows, a config, and a stub for the training."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        (folder / "configs").mkdir()
+        (folder / "configs" / "tiny.yaml").write_text(CONFIG)
+        self.rows = (
+            Row("A", "a", "tiny.yaml", (), ACCURACY, seeds=2, folds=2),
+            Row("B", "b", "tiny.yaml", ("model.steps=0",), ACCURACY, seeds=3, folds=1),
+        )
+        monkeypatch.setitem(TABLES, "tiny", TableSpec("Tiny", self.rows))
+
+    def stub(self, monkeypatch: pytest.MonkeyPatch, **how: str) -> None:
+        (self.folder / "stub.py").write_text(STUB)
+        monkeypatch.setattr(running, "PFGNN", (sys.executable, str(self.folder / "stub.py")))
+        records = {}
+        for row in self.rows:
+            for seed, fold in row.run_keys():
+                overrides = (*row.overrides, f"seed={seed}", f"data.fold={fold}")
+                config = config_mapping(read_config(self.folder / "configs" / "tiny.yaml", overrides))
+                records[" ".join(overrides)] = {
+                    "commit": "c",
+                    "seed": seed,
+                    "config": config,
+                    "results": seed + (fold or 0),
+                }
+        (self.folder / "records.json").write_text(json.dumps(records))
+        self.how(**how)
+
+    def how(self, **how: str) -> None:
+        (self.folder / "how.json").write_text(json.dumps({key.replace("_", "="): value for key, value in how.items()}))
+
+    def reproduce(self, **options: Any) -> list[Failure]:
+        folder = self.folder
+        options = {"out": folder / "results", "runs": folder / "runs", "configs": folder / "configs", **options}
+        return reproduce("tiny", **options)
+
+    def calls(self) -> list[str]:
+        path = self.folder / "calls"
+        return sorted(path.read_text().splitlines()) if path.exists() else []
+
+    def keys(self, row: str) -> list[tuple[int, int | None]]:
+        path = self.folder / "results" / "tiny" / f"{row}.json"
+        return [(run["seed"], run["fold"]) for run in read_gathered(path).runs]
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    return Stage(tmp_path, monkeypatch)
+
+
+def test_every_run_is_run_once_and_gathered(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.stub(monkeypatch)
+    seen: list[Progress] = []
+    assert stage.reproduce(jobs=3, progress=seen.append) == []
+    assert seen == [Progress(done, 0, 7) for done in range(8)]
+    assert stage.calls() == sorted(
+        [
+            *(f"train tiny.yaml seed={seed} data.fold={fold} --resume" for seed in (0, 1) for fold in (0, 1)),
+            *(f"train tiny.yaml model.steps=0 seed={seed} data.fold=0 --resume" for seed in (0, 1, 2)),
+        ]
+    )
+    assert stage.keys("a") == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
+    gathered = json.loads((stage.folder / "results" / "tiny" / "a.json").read_text())
+    assert gathered["runs"][3] == {"seed": 1, "fold": 1, "commit": "c", "results": [2, "1"]}
+    assert gathered["config"]["model"]["width"] == 4
+    assert "seed" not in gathered["config"]
+    assert "fold" not in gathered["config"]["data"]
+    assert stage.reproduce() == []
+    assert len(stage.calls()) == 7
+
+
+def test_what_is_gathered_or_finished_is_not_run_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.stub(monkeypatch)
+    stage.reproduce(rows=["a"], seeds=1)
+    assert stage.keys("a") == [(0, 0), (0, 1)]
+    (stage.folder / "results" / "tiny" / "a.json").unlink()  # the run directories are still there
+    stage.reproduce(rows=["?"], seeds=2, jobs=2)
+    assert len(stage.calls()) == 2 + 2 + 2
+    assert stage.keys("a") == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert stage.keys("b") == [(0, 0), (1, 0)]
+
+
+def test_failures_are_told_and_the_others_run_on(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.stub(monkeypatch, seed_0="fail", seed_1="silent")
+    seen: list[Progress] = []
+    failures = stage.reproduce(rows=["b"], progress=seen.append)
+    assert [failure.reason for failure in failures] == [
+        "exit status 2: pfgnn: the loss is NaN",
+        "exit status 0, but there is no record: nothing on stderr",
+    ]
+    assert failures[0].run.endswith("runs/tiny/b/seed0-fold0")
+    assert seen[-1] == Progress(1, 2, 3)
+    assert stage.keys("b") == [(2, 0)]
+    stage.how()
+    assert stage.reproduce(rows=["b"]) == []
+    assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
+
+
+def test_an_interrupt_stops_the_processes_and_the_next_call_goes_on(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.stub(monkeypatch, seed_1="hang")
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    def interrupt() -> None:
+        while not (stage.folder / "hanging").exists():
+            time.sleep(0.01)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        stage.reproduce(rows=["b"])
+    thread.join()
+    assert [process.returncode for process in started] == [0, -signal.SIGKILL]
+    assert stage.keys("b") == [(0, 0)]
+    stage.how()
+    assert stage.reproduce(rows=["b"]) == []
+    assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
+    assert len(started) == 4
+
+
+def test_records_of_another_config_are_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.stub(monkeypatch)
+    stage.reproduce(rows=["b"], seeds=1)
+    (stage.folder / "configs" / "tiny.yaml").write_text(CONFIG.replace("width: 4", "width: 8"))
+    with pytest.raises(
+        ValueError, match=r"b.json must come from the config of its row, but there model.width is 4, not 8"
+    ):
+        stage.reproduce(rows=["b"])
+    (stage.folder / "results" / "tiny" / "b.json").unlink()
+    with pytest.raises(ValueError, match=r"seed0-fold0/record.json must .* model.width is 4, not 8; move it away"):
+        stage.reproduce(rows=["b"])
+    assert len(stage.calls()) == 1
+
+
+def test_a_record_of_another_config_is_a_failure(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.stub(monkeypatch)
+    (stage.folder / "configs" / "tiny.yaml").write_text(CONFIG.replace("width: 4", "width: 8"))
+    (failure,) = stage.reproduce(rows=["b"], seeds=1)
+    assert "model.width is 4, not 8" in failure.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"rows": ["c*"]}, r"rows must match some of a, b, but they are c\*"),
+        ({"jobs": 0}, "jobs must be at least 1, but it is 0"),
+        ({"seeds": 0}, "seeds must be at least 1, but it is 0"),
+    ],
+)
+def test_wrong_options_get_a_sentence(stage: Stage, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        stage.reproduce(**options)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("{", "b.json must hold JSON"),
+        ("[]", "b.json must hold a JSON object, but it holds a list"),
+        ('{"rows": []}', "b.json must hold the runs of a row"),
+        ('{"table": "tiny", "row": "b", "config": {}, "runs": [{"seed": 0}]}', "b.json must hold the runs of a row"),
+        (
+            '{"table": "tiny", "row": "a", "config": {}, "runs": []}',
+            "must hold row b of tiny, but it holds row a of tiny",
+        ),
+        ('{"table": "tiny", "row": "b", "config": {}, "runs": []}', "b.json must come from the config of its row, but"),
+    ],
+)
+def test_a_broken_or_foreign_file_gets_a_sentence(stage: Stage, content: str, sentence: str) -> None:
+    path = stage.folder / "results" / "tiny" / "b.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    with pytest.raises(ValueError, match=sentence):
+        stage.reproduce(rows=["b"])
+    assert path.read_text() == content

@@ -1,0 +1,222 @@
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pfgnn.experiments.config import Config, DataConfig, EvaluationConfig, ModelConfig, PairsConfig, TrainingConfig
+from pfgnn.experiments.settings import RULES, check, config_mapping, parse_config, read_config, write_config
+
+SMALL: dict[str, Any] = {"data": {"name": "csl"}, "training": {"epochs": 3}}
+
+
+def write(folder: Path, text: str, name: str = "run.yaml") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def with_value(key: str, value: object) -> dict[str, Any]:
+    """SMALL with a value at a dotted key."""
+    mapping: dict[str, Any] = json.loads(json.dumps(SMALL))
+    *sections, last = key.split(".")
+    place = mapping
+    for section in sections:
+        place = place.setdefault(section, {})
+    place[last] = value
+    return mapping
+
+
+def test_a_file_gives_its_values_and_defaults_elsewhere(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "data: {name: csl, tests: [test, all], options: {copies: 2, skips: [2, 3]}}\n"
+        "training: {epochs: 3, learning_rate: 1e-3, weight_decay: 1, clip: null, schedule: {kind: plateau}}\n"
+        "evaluation: {pairs: {}}\n",
+    )
+    config = read_config(path)
+    assert config.data == DataConfig("csl", options={"copies": 2, "skips": [2, 3]}, tests=("test", "all"))
+    assert config.model == ModelConfig()
+    assert config.training.learning_rate == 1e-3
+    assert isinstance(config.training.weight_decay, float)
+    assert config.training.clip is None
+    assert config.training.schedule.kind == "plateau"
+    assert config.evaluation == EvaluationConfig(pairs=PairsConfig())
+
+
+def test_overrides_change_add_and_remove(tmp_path: Path) -> None:
+    path = write(tmp_path, "data: {name: csl}\nmodel: {step_layers: 2}\ntraining: {epochs: 3}\n")
+    overrides = ["model.particles=16", "model.step_layers=null", "evaluation.pairs.draws=8", "data.tests=[all]"]
+    overrides += ["training.epochs=null", "training.updates=7", "training.schedule.kind=plateau", "seed=5"]
+    config = read_config(path, overrides)
+    assert (config.model.particles, config.model.step_layers) == (16, None)
+    assert config.evaluation.pairs == PairsConfig(draws=8)
+    assert config.data.tests == ("all",)
+    assert (config.training.epochs, config.training.updates, config.training.schedule.kind) == (None, 7, "plateau")
+    assert config.seed == 5
+
+
+@pytest.mark.parametrize("override", ["model.particles", "=3", "model.=3", ".seed=3"])
+def test_an_override_that_is_none(tmp_path: Path, override: str) -> None:
+    path = write(tmp_path, "data: {name: csl}\ntraining: {epochs: 3}\n")
+    with pytest.raises(ValueError, match=re.escape(f"must look like model.particles=16, but it is {override!r}")):
+        read_config(path, [override])
+
+
+def test_an_override_of_wrong_yaml(tmp_path: Path) -> None:
+    path = write(tmp_path, "data: {name: csl}\ntraining: {epochs: 3}\n")
+    with pytest.raises(ValueError, match=r"the value of model\.steps, line 1 must be YAML"):
+        read_config(path, ["model.steps=[3"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("model.particels", 4, "model.particels is no setting, but it is set to 4; did you mean particles?"),
+        ("training.schedule.knd", "x", "training.schedule.knd is no setting, but it is set to 'x'; did you mean kind?"),
+        ("modle", {}, "modle is no setting, but it is set to {}; did you mean model?"),
+        ("seed", True, "seed must be an integer, but it is True"),
+        ("seed", 1.0, "seed must be an integer, but it is 1.0"),
+        ("model.step_layers", "two", "model.step_layers must be an integer or null, but it is 'two'"),
+        ("model.residual", 1, "model.residual must be true or false, but it is 1"),
+        ("model.share", "half", "model.share must be a finite number, but it is 'half'"),
+        ("model.share", False, "model.share must be a finite number, but it is False"),
+        ("training.clip", float("inf"), "training.clip must be a finite number or null, but it is inf"),
+        ("training.gamma", "nan", "training.gamma must be a finite number, but it is 'nan'"),
+        ("training.gamma", 10**400, "training.gamma must be a finite number, but it is 1000"),
+        ("data.name", 3, "data.name must be text, but it is 3"),
+        ("data.tests", "test", "data.tests must be a list, but it is 'test'"),
+        ("data.tests", ["test", 3], "data.tests[1] must be text, but it is 3"),
+        ("data.options", [1], "data.options must hold settings, name: value, but it is [1]"),
+        ("data.options", {"seed": {1}}, "data.options.seed must be text, a finite number, true, false, null or a list"),
+        ("data.options", {1: 2}, "data.options.1 must have a name that is text, but it is 1"),
+        ("model", None, "model must hold settings, name: value, but it is None"),
+        ("evaluation.pairs", 8, "evaluation.pairs must hold settings, name: value or null, but it is 8"),
+    ],
+)
+def test_wrong_keys_and_types(key: str, value: object, sentence: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(sentence)):
+        parse_config(with_value(key, value))
+
+
+def test_a_choice_lists_the_choices() -> None:
+    with pytest.raises(
+        ValueError, match=r"model\.pool must be one of mean, sum, max, but it is 'men'; did you mean mean"
+    ):
+        parse_config(with_value("model.pool", "men"))
+    with pytest.raises(ValueError, match=r"model\.pool must be one of mean, sum, max, but it is None"):
+        parse_config(with_value("model.pool", None))
+
+
+def test_a_name_like_no_other_lists_all() -> None:
+    with pytest.raises(ValueError, match=r"xyzzy is no setting, .* there are data, model, training, evaluation, seed"):
+        parse_config(with_value("xyzzy", 1))
+
+
+def test_what_must_be_set() -> None:
+    with pytest.raises(ValueError, match="data must be set, but it is missing"):
+        parse_config({})
+    with pytest.raises(ValueError, match=r"data\.name must be set, but it is missing"):
+        parse_config({"data": {}})
+
+
+WRONG: dict[str, list[float]] = {
+    "at least 1": [0, -1],
+    "at least 2": [1],
+    "at least 0": [-1],
+    "above 0": [0.0],
+    "above 0 and at most 1": [0.0, 1.01],
+    "between 0 and 1": [-0.1, 1.1],
+    "above 0 and below 1": [0.0, 1.0],
+    "in 0..2**63 - 1": [-1, 2**63],
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "rule"),
+    [(key, value, rule) for rule, _, keys in RULES for key in keys.split() for value in WRONG[rule]],
+)
+def test_values_out_of_range(key: str, value: float, rule: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{key} must be {rule}, but it is {value}")):
+        parse_config(with_value(key, value))
+
+
+def test_one_of_epochs_and_updates() -> None:
+    config = parse_config(SMALL)
+    for epochs, updates in ((None, None), (3, 3)):
+        with pytest.raises(ValueError, match=r"one of training\.epochs and training\.updates must be null, the other"):
+            check(replace(config, training=TrainingConfig(epochs=epochs, updates=updates)))
+
+
+def test_a_plateau_starts_above_its_end() -> None:
+    wrong = with_value("training.schedule", {"kind": "plateau", "min_lr": 0.1})
+    with pytest.raises(ValueError, match=r"min_lr must be at most training\.learning_rate, 0\.001, but it is 0\.1"):
+        parse_config(wrong)
+    wrong["training"]["schedule"]["kind"] = "constant"  # where the smallest rate is not read
+    parse_config(wrong)
+
+
+def test_options_are_the_generators() -> None:
+    with pytest.raises(ValueError, match=r"data\.options must hold options of the generator, but it has edge_features"):
+        parse_config(with_value("data.options", {"edge_features": False, "seed": 1}))
+
+
+def test_a_base_is_changed_value_by_value(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    write(tmp_path, "data: {name: csl, fold: 1}\nmodel: {steps: 5, width: 8}\ntraining: {epochs: 3}\n", "base.yaml")
+    write(tmp_path / "below", "base: ../base.yaml\nmodel: {steps: 4}\n", "middle.yaml")
+    path = write(tmp_path / "below", "base: middle.yaml\ndata: {fold: null}\nmodel: {width: 16}\n", "top.yaml")
+    config = read_config(path)
+    assert (config.data.name, config.data.fold) == ("csl", None)
+    assert (config.model.steps, config.model.width) == (4, 16)
+
+
+def test_a_base_that_leads_back(tmp_path: Path) -> None:
+    write(tmp_path, "base: b.yaml\n", "a.yaml")
+    write(tmp_path, "base: a.yaml\n", "b.yaml")
+    with pytest.raises(ValueError, match="base must not lead back to the file itself, but it does"):
+        read_config(tmp_path / "a.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("data: {name: csl}\nseed: 1\nseed: 2\n", "run.yaml, line 3 must be YAML, but seed stands twice"),
+        ("data:\n  name: csl\n  name: exp\n", "run.yaml, line 3 must be YAML, but name stands twice"),
+        ("data: {name: csl\nseed: 1\n", "run.yaml, line 2 must be YAML, but "),
+        ("data: csl\n[1]: 2\n", "run.yaml, line 2 must be YAML, but found unhashable key"),
+        ("data: \x00\n", "run.yaml must be YAML, but unacceptable character"),
+        ("", "run.yaml must hold settings such as data, model and training, but it holds None"),
+        ("- 1\n", "run.yaml must hold settings such as data, model and training, but it holds [1]"),
+        ("base: 3\n", "run.yaml: base must be the name of a file, but it is 3"),
+        ("base: gone.yaml\n", "gone.yaml, the base of run.yaml, must be a config that can be read, but No such file"),
+        ("data: {nam: csl}\n", "run.yaml: data.nam is no setting, but it is set to 'csl'; did you mean name?"),
+    ],
+)
+def test_files_that_cannot_be_used(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises((TypeError, ValueError, OSError), match=re.escape(sentence)) as caught:
+        read_config(write(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"gone\.yaml must be a config that can be read, but No such file"):
+        read_config(tmp_path / "gone.yaml")
+    (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"bytes\.yaml must be a YAML text in UTF-8"):
+        read_config(tmp_path / "bytes.yaml")
+
+
+def test_configs_survive_json_and_yaml(tmp_path: Path) -> None:
+    config = Config(
+        DataConfig("csl", options={"skips": [2, 3], "note": "null"}, fold=2, tests=("test", "all")),
+        ModelConfig(share=0.125, step_layers=1),
+        TrainingConfig(updates=10, learning_rate=1e-5, clip=None),
+        EvaluationConfig(pairs=PairsConfig(level=1e-9)),
+        seed=2**62,
+    )
+    assert parse_config(json.loads(json.dumps(config_mapping(config)))) == config
+    write_config(tmp_path / "run" / "config.yaml", config)
+    assert read_config(tmp_path / "run" / "config.yaml") == config

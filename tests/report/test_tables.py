@@ -1,0 +1,61 @@
+"""Tables show the paper's numbers, ours, and what is missing."""
+
+from pathlib import Path
+
+import pytest
+from tests.report.records import pair_counts, run, write
+
+from pfgnn.report.tables import Line, markdown, table_lines, tables_with_records
+
+
+def test_csl_shows_all_statistics_and_what_was_not_run(tmp_path: Path) -> None:
+    write(tmp_path, "table2", "pf-gnn", [run(0, fold, test={"accuracy": score}) for fold, score in enumerate((1, 0.9))])
+    lines = table_lines(tmp_path, "table2")
+    assert [line[1:] for line in lines if line.row == "PF-GNN"] == [
+        ("mean", "100.0", "95.0 ± 7.1", "2 of 20"),
+        ("median", "100.0", "95.0", "2 of 20"),
+        ("max", "100.0", "100.0", "2 of 20"),
+        ("min", "100.0", "90.0", "2 of 20"),
+        ("std", "0", "7.1", "2 of 20"),
+    ]
+    assert Line("GIN", "mean", "10 (Dwivedi et al., 2020)", "not run", "0 of 20") in lines
+    assert Line("3-WL GNN", "median", "-", "not run", "0 of 20") in lines
+    assert Line("RP-GIN", "min", "10 (Dwivedi et al., 2020)", "-", "-") in lines
+    assert Line("PF-GNN, T=4", "mean", "-", "not run", "0 of 20") in lines
+
+
+def test_both_rules_for_pairs_come_with_their_false_alarms(tmp_path: Path) -> None:
+    write(
+        tmp_path, "table1", "sr25-gin-pf", [run(seed, pairs=pair_counts(105, 1005, 21, 0, 0.25)) for seed in range(2)]
+    )
+    assert [line[1:] for line in table_lines(tmp_path, "table1") if line.row == "SR25, GIN + PF"] == [
+        ("told apart, paper's rule", "100.0 ± 0.0", "100.0 ± 0.0", "2 of 10"),
+        ("false alarms of that rule", "-", "2010 of 2010", "2 of 10"),
+        ("told apart, reliable", "-", "20.0 ± 0.0", "2 of 10"),
+        ("false alarms, reliable", "-", "0 of 2010", "2 of 10"),
+        ("accuracy on relabelled graphs", "-", "25.0 ± 0.0", "2 of 10"),
+    ]
+
+
+def test_a_column_that_only_the_paper_has_is_shown(tmp_path: Path) -> None:
+    assert Line("ZINC, [6]", "time", "8.92s", "-", "-") in table_lines(tmp_path, "table13")
+
+
+def test_tables_with_records(tmp_path: Path) -> None:
+    assert tables_with_records(tmp_path) == []
+    write(tmp_path, "table14", "connectivity-gin", [run(0, test={"accuracy": 0.5})])
+    assert tables_with_records(tmp_path) == ["table14"]
+
+
+def test_an_unknown_table_gets_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"name must be one of table1, .*, but it is 'table15'"):
+        table_lines(tmp_path, "table15")
+
+
+def test_markdown_has_the_command_every_line_and_the_pictures(tmp_path: Path) -> None:
+    write(tmp_path, "table14", "connectivity-gin", [run(0, test={"accuracy": 0.5})])
+    text = markdown("table14", table_lines(tmp_path, "table14"), ["table14.png"])
+    assert text.startswith("## table14: Graph properties, accuracy, %\n\n`pfgnn reproduce table14`\n\n| row | column |")
+    assert "| connectivity, GIN | accuracy | 62.4 | 50.0 | 1 of 10 |\n" in text
+    assert "| connectivity, PF-GNN | accuracy | 97.5 | not run | 0 of 10 |\n" in text
+    assert text.endswith("\n![Graph properties, accuracy, %](table14.png)\n")

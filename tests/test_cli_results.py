@@ -1,0 +1,103 @@
+"""The results commands as a user meets them."""
+
+import signal
+from pathlib import Path
+
+import pytest
+import typer
+from tests.report.records import run, write
+from tests.test_cli import pfgnn
+from typer.testing import CliRunner
+
+from pfgnn import cli_results
+from pfgnn.experiments import reproduce as running
+from pfgnn.experiments.gathered import read_gathered
+from pfgnn.experiments.reproduce import Failure
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_tables_are_listed() -> None:
+    done = pfgnn("tables")
+    assert done.returncode == 0, done.stderr
+    assert "Graph properties" in done.stdout
+    assert "connectivity-gin" in done.stdout
+
+
+def test_report_prints_and_writes_what_was_run(tmp_path: Path) -> None:
+    write(tmp_path / "results", "table14", "connectivity-gin", [run(s, test={"accuracy": 0.5}) for s in range(10)])
+    done = pfgnn("report", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "50.0 ± 0.0" in done.stdout
+    assert "not run" in done.stdout
+    assert "pfgnn reproduce table14" in done.stdout
+    assert "table2" not in done.stdout
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.md", "table14.png"]
+    assert "![Graph properties, accuracy, %](table14.png)" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_reproduce_runs_what_is_missing_and_prints_the_table(tmp_path: Path) -> None:
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "connectivity.yaml").write_text(
+        "data: {name: connectivity, validation: null}\nmodel: {width: 4, layers: 1}\ntraining: {updates: 2}\n"
+    )
+    command = ("reproduce", "table14", "--row", "connectivity-gin", "--seeds", 1, "--device", "cpu", "--jobs", 2)
+    done = pfgnn(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1/1 0 failed" in done.stdout
+    assert "1 of 10" in done.stdout
+    (record,) = read_gathered(tmp_path / "results" / "table14" / "connectivity-gin.json").runs
+    assert (record["seed"], record["fold"], record["updates"]) == (0, None, 2)
+    assert f"{100 * record['results']['test']['scores']['accuracy']:.1f}" in done.stdout
+    assert record["device"].startswith("CPU, 1 thread")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "text"),
+    [
+        ([Failure("runs/table14/connectivity-gin/seed0", "exit status 2: NaN")], 1, "seed0 failed: exit status 2: NaN"),
+        (KeyboardInterrupt(), 130, "Stopped. Go on with: pfgnn reproduce table14"),
+        ([], 0, "not run"),
+    ],
+)
+def test_the_exit_status_tells_how_it_went(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    outcome: list[Failure] | KeyboardInterrupt,
+    status: int,
+    text: str,
+) -> None:
+    def stand_in(name: str, **options: object) -> list[Failure]:
+        if isinstance(outcome, KeyboardInterrupt):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(running, "reproduce", stand_in)
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
+    app = typer.Typer()
+    app.command()(cli_results.reproduce)
+    done = CliRunner().invoke(app, ["table14", "--results", str(tmp_path)])
+    assert done.exit_code == status
+    assert text in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["report"], "results must hold records, as `pfgnn reproduce NAME` leaves them there, but it holds none"),
+        (["report", "--results", "broken"], "broken/table2/gin.json must hold JSON"),
+    ],
+)
+def test_wrong_input_gets_one_sentence_and_leaves_nothing(
+    tmp_path: Path, arguments: list[object], sentence: str
+) -> None:
+    (tmp_path / "broken" / "table2").mkdir(parents=True)
+    (tmp_path / "broken" / "table2" / "gin.json").write_text("{")
+    done = pfgnn(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["broken"]
