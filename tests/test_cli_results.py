@@ -31,7 +31,7 @@ def test_report_prints_and_writes_what_was_run(tmp_path: Path) -> None:
     write(tmp_path / "results", "table14", "connectivity-gin", [run(s, test={"accuracy": 0.5}) for s in range(10)])
     done = pfgnn("report", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "50.0 ± 0.0" in done.stdout
+    assert "50.00 ± 0.00" in done.stdout
     assert "not run" in done.stdout
     assert "pfgnn reproduce table14" in done.stdout
     assert "table2" not in done.stdout
@@ -51,7 +51,7 @@ def test_reproduce_runs_what_is_missing_and_prints_the_table(tmp_path: Path) -> 
     assert "1 of 10" in done.stdout
     (record,) = read_gathered(tmp_path / "results" / "table14" / "connectivity-gin.json").runs
     assert (record["seed"], record["fold"], record["updates"]) == (0, None, 2)
-    assert f"{100 * record['results']['test']['scores']['accuracy']:.1f}" in done.stdout
+    assert f"{100 * record['results']['test']['scores']['accuracy']:.2f}" in done.stdout
     assert record["device"].startswith("CPU, 1 thread")
 
 

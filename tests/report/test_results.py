@@ -19,15 +19,21 @@ def csl() -> Runs:
 
 def test_the_five_statistics_with_the_sample_deviation(csl: Runs) -> None:
     percent = 100 * np.array(SCORES)
-    deviation = f"{percent.std(ddof=1):.1f}"
+    deviation = f"{percent.std(ddof=1):.2f}"
     assert values(csl, FIVE[0]) == pytest.approx(percent)
-    assert [summary(csl, measure) for measure in FIVE] == [f"62.5 ± {deviation}", "65.0", "100.0", "20.0", deviation]
+    assert [summary(csl, measure) for measure in FIVE] == [
+        f"62.50 ± {deviation}",
+        "65.00",
+        "100.00",
+        "20.00",
+        deviation,
+    ]
 
 
 def test_a_single_run_has_no_spread(csl: Runs) -> None:
     single = csl._replace(runs=csl.runs[:1])
-    assert summary(single, ACCURACY[0]) == "20.0"
-    assert summary(single, FIVE[4]) == "0.0"
+    assert summary(single, ACCURACY[0]) == "20.00"
+    assert summary(single, FIVE[4]) == "0.00"
 
 
 def test_scale_and_digits(csl: Runs) -> None:
@@ -41,11 +47,11 @@ def test_pairs_are_shares_and_false_alarms_add_up() -> None:
         [run(0, pairs=pair_counts(105, 1000, 105, 0, 0.5)), run(1, pairs=pair_counts(84, 5, 0, 1, 1))],
     )
     assert [summary(row, measure) for measure in PAIRS] == [
-        "90.0 ± 14.1",
+        "90.00 ± 14.14",
         "1005 of 2010",
-        "50.0 ± 70.7",
+        "50.00 ± 70.71",
         "1 of 2010",
-        "75.0 ± 35.4",
+        "75.00 ± 35.36",
     ]
     without_classes = Runs(Path("brec.json"), [run(0, pairs=pair_counts(0, 0, 0, 0, None))])
     assert summary(without_classes, PAIRS[4]) == "-"

@@ -12,11 +12,11 @@ def test_csl_shows_all_statistics_and_what_was_not_run(tmp_path: Path) -> None:
     write(tmp_path, "table2", "pf-gnn", [run(0, fold, test={"accuracy": score}) for fold, score in enumerate((1, 0.9))])
     lines = table_lines(tmp_path, "table2")
     assert [line[1:] for line in lines if line.row == "PF-GNN"] == [
-        ("mean", "100.0", "95.0 ± 7.1", "2 of 20"),
-        ("median", "100.0", "95.0", "2 of 20"),
-        ("max", "100.0", "100.0", "2 of 20"),
-        ("min", "100.0", "90.0", "2 of 20"),
-        ("std", "0", "7.1", "2 of 20"),
+        ("mean", "100.0", "95.00 ± 7.07", "2 of 20"),
+        ("median", "100.0", "95.00", "2 of 20"),
+        ("max", "100.0", "100.00", "2 of 20"),
+        ("min", "100.0", "90.00", "2 of 20"),
+        ("std", "0", "7.07", "2 of 20"),
     ]
     assert Line("GIN", "mean", "10 (Dwivedi et al., 2020)", "not run", "0 of 20") in lines
     assert Line("3-WL GNN", "median", "-", "not run", "0 of 20") in lines
@@ -29,11 +29,11 @@ def test_both_rules_for_pairs_come_with_their_false_alarms(tmp_path: Path) -> No
         tmp_path, "table1", "sr25-gin-pf", [run(seed, pairs=pair_counts(105, 1005, 21, 0, 0.25)) for seed in range(2)]
     )
     assert [line[1:] for line in table_lines(tmp_path, "table1") if line.row == "SR25, GIN + PF"] == [
-        ("told apart, paper's rule", "100.0 ± 0.0", "100.0 ± 0.0", "2 of 10"),
+        ("told apart, paper's rule", "100.0 ± 0.0", "100.00 ± 0.00", "2 of 10"),
         ("false alarms of that rule", "-", "2010 of 2010", "2 of 10"),
-        ("told apart, reliable", "-", "20.0 ± 0.0", "2 of 10"),
+        ("told apart, reliable", "-", "20.00 ± 0.00", "2 of 10"),
         ("false alarms, reliable", "-", "0 of 2010", "2 of 10"),
-        ("accuracy on relabelled graphs", "-", "25.0 ± 0.0", "2 of 10"),
+        ("accuracy on relabelled graphs", "-", "25.00 ± 0.00", "2 of 10"),
     ]
 
 
@@ -56,6 +56,6 @@ def test_markdown_has_the_command_every_line_and_the_pictures(tmp_path: Path) ->
     write(tmp_path, "table14", "connectivity-gin", [run(0, test={"accuracy": 0.5})])
     text = markdown("table14", table_lines(tmp_path, "table14"), ["table14.png"])
     assert text.startswith("## table14: Graph properties, accuracy, %\n\n`pfgnn reproduce table14`\n\n| row | column |")
-    assert "| connectivity, GIN | accuracy | 62.4 | 50.0 | 1 of 10 |\n" in text
+    assert "| connectivity, GIN | accuracy | 62.4 | 50.00 | 1 of 10 |\n" in text
     assert "| connectivity, PF-GNN | accuracy | 97.5 | not run | 0 of 10 |\n" in text
     assert text.endswith("\n![Graph properties, accuracy, %](table14.png)\n")

@@ -28,7 +28,18 @@ class Gathered:
     config: Record
     runs: list[Record]
 
-    def read_gathered(path: Path) -> Gathered:
+    def run_keys(self) -> set[Key]:
+        """Seed and fold of each run."""
+        return {(run["seed"], run["fold"]) for run in self.runs}
+
+
+def shared_config(config: Mapping[str, Any]) -> Record:
+    """A config's values without the seed and the fold."""
+    data = {key: value for key, value in config["data"].items() if key != "fold"}
+    return {**{key: value for key, value in config.items() if key != "seed"}, "data": data}
+
+
+def read_gathered(path: Path) -> Gathered:
     """The runs that a file of :func:`gather` holds."""
     content = read_json(path)
     place = {"table": path.parent.name, "row": path.stem}

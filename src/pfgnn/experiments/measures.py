@@ -24,10 +24,10 @@ class Measure:
     of: str | None = None
     statistic: Statistic = "mean"
     scale: float = 100
-    digits: int = 1
+    digits: int = 2
 
 
-def _score(column: str, score: str = "accuracy", part: str = "test", scale: float = 100, digits: int = 1) -> Measure:
+def _score(column: str, score: str = "accuracy", part: str = "test", scale: float = 100, digits: int = 2) -> Measure:
     return Measure(column, f"results.{part}.scores.{score}", scale=scale, digits=digits)
 
 
@@ -55,7 +55,7 @@ LCC = (
 )
 MAE = (_score("MAE", "mae", scale=1, digits=3),)
 LOG_MAE = _score("LogMAE", "log_mae", scale=1, digits=3)
-MAE_100 = (_score("MAE × 100", "mae", digits=2),)
+MAE_100 = (_score("MAE × 100", "mae"),)
 ERROR_RATIOS = tuple(
     _score(column, f"error_ratio/{target}", scale=1, digits=3)
     for column, target in zip(
@@ -64,4 +64,4 @@ ERROR_RATIOS = tuple(
         strict=True,
     )
 )
-ROC_AUC = (_score("ROC-AUC", "roc_auc", digits=2),)
+ROC_AUC = (_score("ROC-AUC", "roc_auc"),)
