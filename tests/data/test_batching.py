@@ -237,7 +237,9 @@ def test_padding_adds_one_graph_and_nothing_else(task: Task, multiple: int, devi
     dataset = random_dataset(7, 23, task)
     model = build(dataset).to(device)
     resident = Resident(dataset, device)
-    for plain, batch in zip(Loader(resident, batch_size=9), Loader(resident, batch_size=9, pad=multiple), strict=True):
+    for plain, batch in zip(
+        Loader(resident, batch_size=9), Loader(resident, batch_size=9, pad=(multiple, multiple)), strict=True
+    ):
         n, e = len(plain.batch), plain.edge_index.shape[1]
         N, E = len(batch.batch), batch.edge_index.shape[1]
         assert N % multiple == E % multiple == 0
@@ -262,7 +264,7 @@ def test_padding_adds_one_graph_and_nothing_else(task: Task, multiple: int, devi
 def test_padding_knows_the_level_when_there_are_as_many_graphs_as_nodes(task: Task) -> None:
     dataset = random_dataset(8, 5, task, nodes=1)
     plain = Resident(dataset).collate(range(5))
-    batch = pad_batch(plain, 8)
+    batch = pad_batch(plain, 8, 8)
     assert len(plain.y) == len(plain.batch) == plain.num_graphs == 5
     assert len(batch.y) == (8 if task is NODES else 6)
     assert len(predict(build(dataset), batch)) == len(batch.y)
@@ -272,9 +274,9 @@ def test_padding_makes_few_shapes() -> None:
     dataset = random_dataset(9, 400)
     shapes = {
         pad: {(len(b.batch), b.edge_index.shape[1]) for b in Loader(dataset, batch_size=16, shuffle=True, pad=pad)}
-        for pad in (None, 64)
+        for pad in (None, (64, 64))
     }
-    assert len(shapes[64]) <= 6 < len(shapes[None])
+    assert len(shapes[64, 64]) <= 6 < len(shapes[None])
 
 
 def test_neighbour_lists_equal_a_loop(device: torch.device) -> None:
@@ -301,7 +303,7 @@ def test_neighbour_lists_that_are_too_narrow_are_refused() -> None:
     ("options", "error", "sentence"),
     [
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1, but it is 0"),
-        ({"pad": 0}, ValueError, "pad must be at least 1, but it is 0"),
+        ({"pad": (0, 1)}, ValueError, "pad must be at least 1, but it is 0"),
         ({"graphs": [0, 4]}, ValueError, r"graphs must lie in 0..3, but it spans 0..4"),
         ({"graphs": [-1]}, ValueError, r"graphs must lie in 0..3, but it spans -1..-1"),
         ({"graphs": [[0]]}, TypeError, r"graphs must be a row of graph numbers, but it has shape \[1, 1\] of int64"),
@@ -322,8 +324,8 @@ def test_an_empty_batch_and_a_bad_multiple_are_refused() -> None:
     resident = Resident(random_dataset(12, 4))
     with pytest.raises(ValueError, match="graphs must hold at least one number, but it is empty"):
         resident.collate([])
-    with pytest.raises(ValueError, match="multiple must be at least 1, but it is 0"):
-        pad_batch(resident.collate([0]), 0)
+    with pytest.raises(ValueError, match="multiples must be at least 1, but they are 0 and 1"):
+        pad_batch(resident.collate([0]), 0, 1)
 
 
 def test_read_only_and_strided_arrays_are_taken() -> None:
@@ -349,7 +351,7 @@ def test_neighbour_lists_of_a_padded_batch_leave_the_padding_out() -> None:
     loader = Loader(random_dataset(0, 12, CLASSES), batch_size=5)
     for batch in loader:
         width = max(1, int(batch.row_start.diff().max()))
-        plain, padded = neighbour_lists(batch, width), neighbour_lists(pad_batch(batch, 64), width)
+        plain, padded = neighbour_lists(batch, width), neighbour_lists(pad_batch(batch, 64, 64), width)
         for mine, theirs in zip(plain, padded, strict=True):
             assert torch.equal(theirs[: len(mine)], mine)
             assert (theirs[len(mine) :] == -1).all()

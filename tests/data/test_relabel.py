@@ -98,7 +98,7 @@ def test_a_relabelled_graph_is_isomorphic_and_another() -> None:
 def test_a_batch_with_no_edges_or_with_padding() -> None:
     empty = Resident(Dataset.from_graphs([Graph(3, np.zeros((0, 2), dtype=np.int64))], [0])).collate([0])
     assert relabel(empty, np.random.default_rng(0)).edge_index.shape == (2, 0)
-    padded = pad_batch(labelled("graph"), 16)
+    padded = pad_batch(labelled("graph"), 16, 16)
     got = relabel(padded, np.random.default_rng(0))
     real = got.edge_index[:, : labelled("graph").edge_index.shape[1]]
     assert (got.batch[real] < 4).all()

@@ -38,7 +38,7 @@ def test_features_that_do_not_fit(
     channels: int | list[int], x: torch.Tensor, error: type[Exception], sentence: str
 ) -> None:
     with pytest.raises(error, match=sentence):
-        encoder("x", channels, 4)(x)
+        encoder("x", channels, 4).check(x)
 
 
 def test_bad_channels() -> None:

@@ -144,7 +144,7 @@ class Loader:
         batch_size: graphs a batch; the last may have fewer.
         shuffle: a new order each epoch, which follows from seed and epoch alone; see :meth:`epoch`.
         seed: of the order.
-        pad: pad nodes and edges to multiples of this, so that few different shapes occur; None for none.
+        pad: pad nodes and edges to multiples of these two numbers, so that few shapes occur; None for none.
         rank, world: which of how many devices this is; each gets every ``world``-th graph of a batch, and where the
             batch does not come out even, its first graph once more.
     """
@@ -156,11 +156,11 @@ class Loader:
         batch_size: int = 64,
         shuffle: bool = False,
         seed: int = 0,
-        pad: int | None = None,
+        pad: tuple[int, int] | None = None,
         rank: int = 0,
         world: int = 1,
     ) -> None:
-        for name, value in (("batch_size", batch_size), ("pad", 1 if pad is None else pad), ("world", world)):
+        for name, value in (("batch_size", batch_size), ("pad", min(pad or [1])), ("world", world)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, but it is {value}")
         self.epochs_begun = 0
@@ -189,7 +189,7 @@ class Loader:
         stride = batch_size * max(1, self.resident.graphs_at_once // batch_size)
         for begin in range(0, len(order), stride):
             for batch in self.resident.batches(order[begin : begin + stride], batch_size):
-                yield batch if self.pad is None else pad_batch(batch, self.pad)
+                yield batch if self.pad is None else pad_batch(batch, *self.pad)
 
     def _own(self, order: Indices) -> Indices:
         """This device's graphs of every batch."""
@@ -203,15 +203,15 @@ class Loader:
         return np.concatenate(own) if own else order
 
 
-def pad_batch(batch: Batch, multiple: int) -> Batch:
+def pad_batch(batch: Batch, node_multiple: int, edge_multiple: int) -> Batch:
     """The batch with one more graph, of enough edgeless nodes and loops at its last node to make round numbers.
 
-    Nodes and edges grow to the next multiples of ``multiple``, by at least one node, so that few shapes occur.
+    Nodes and edges grow to the next multiples of the two numbers, by at least one node, so that few shapes occur.
     """
-    if multiple < 1:
-        raise ValueError(f"multiple must be at least 1, but it is {multiple}")
+    if min(node_multiple, edge_multiple) < 1:
+        raise ValueError(f"multiples must be at least 1, but they are {node_multiple} and {edge_multiple}")
     nodes, edges = batch.batch.numel(), batch.edge_index.shape[1]
-    more, more_edges = multiple - nodes % multiple, -edges % multiple
+    more, more_edges = node_multiple - nodes % node_multiple, -edges % edge_multiple
 
     def longer(rows: Tensor, by: int) -> Tensor:
         return torch.cat([rows, rows.new_zeros(by, *rows.shape[1:])])

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pfgnn.model.segments import segment_count
+
 
 class GraphBatch(NamedTuple):
     """Several graphs as one: N nodes, E directed edges, G graphs.
@@ -25,8 +27,15 @@ class GraphBatch(NamedTuple):
         return self.sizes.cumsum(0) - self.sizes
 
 
-def make_batch(x: Tensor | None, edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor | None) -> GraphBatch:
-    """Check the arguments of a forward pass and bind them together; one sentence says what is wrong."""
+def make_batch(
+    x: Tensor | None, edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor | None, num_graphs: int | None = None
+) -> GraphBatch:
+    """Check the arguments of a forward pass and bind them together; one sentence says what is wrong.
+
+    A caller who gives ``num_graphs`` vouches for the rest: nothing is checked, and nothing waits for the device.
+    """
+    if num_graphs is not None and batch is not None:
+        return GraphBatch(edge_index, edge_attr, batch, segment_count(batch, num_graphs), num_graphs)
     for name, value in (("x", x), ("edge_index", edge_index), ("edge_attr", edge_attr), ("batch", batch)):
         if not isinstance(value, Tensor) and (value is not None or name == "edge_index"):
             raise TypeError(f"{name} must be a torch tensor, but it is a {type(value).__name__}")

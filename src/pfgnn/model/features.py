@@ -16,11 +16,15 @@ class Continuous(nn.Module):
         self.name = name
         self.linear = nn.Linear(channels, width)
 
+    def check(self, x: Tensor) -> None:
+        """A sentence, if the features do not fit."""
+        columns = 1 if x.dim() == 1 else x.flatten(1).shape[1]
+        if columns != self.linear.in_features:
+            raise ValueError(f"{self.name} must have {self.linear.in_features} columns, but it has {columns}")
+
     def forward(self, x: Tensor) -> Tensor:
         """Encode; see the class."""
         x = x[:, None] if x.dim() == 1 else x.flatten(1)
-        if x.shape[1] != self.linear.in_features:
-            raise ValueError(f"{self.name} must have {self.linear.in_features} columns, but it has {x.shape[1]}")
         return bounded(self.linear(bounded(x.to(self.linear.weight.dtype))))
 
 
@@ -33,8 +37,8 @@ class Categorical(nn.Module):
         self.categories = [check_positive(f"{name} categories", size) for size in categories]
         self.tables = nn.ModuleList(nn.Embedding(size, width) for size in self.categories)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Encode; see the class."""
+    def check(self, x: Tensor) -> None:
+        """A sentence, if the features do not fit."""
         x = x[:, None] if x.dim() == 1 else x
         if x.is_floating_point() or x.dtype == torch.bool:
             raise TypeError(f"{self.name} must hold category numbers (int), but it has dtype {x.dtype}")
@@ -46,6 +50,10 @@ class Categorical(nn.Module):
                     f"{self.name} column {c} must lie in 0..{size - 1}, "
                     f"but it spans {int(x[:, c].min())}..{int(x[:, c].max())}"
                 )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Encode; see the class."""
+        x = x[:, None] if x.dim() == 1 else x
         return torch.stack([table(x[:, c].long()) for c, table in enumerate(self.tables)]).sum(0)
 
 
@@ -57,10 +65,13 @@ class Constant(nn.Module):
         self.name = name
         self.value = nn.Parameter(torch.randn(width))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """One row per row of ``x``, of shape [N] or [N, 0] -> [N, D]."""
+    def check(self, x: Tensor) -> None:
+        """A sentence, if there are features after all."""
         if x.dim() > 1 and x.shape[1]:
             raise ValueError(f"{self.name} must have no columns for a model built with 0 of them, not {x.shape[1]}")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """One row per row of ``x``, of shape [N] or [N, 0] -> [N, D]."""
         return self.value.expand(len(x), -1)
 
 

@@ -129,6 +129,7 @@ class PFGNN(nn.Module):
         graph_key: Tensor | None = None,
         node_key: Tensor | None = None,
         chunk: int | None = None,
+        num_graphs: int | None = None,
     ) -> Output:
         """Run Algorithm 1 on a batch of graphs.
 
@@ -143,15 +144,17 @@ class PFGNN(nn.Module):
                 training pass without a seed from its place too.
             node_key: a number per node [N], likewise; by default the node's position in its graph.
             chunk: particles computed at a time, to bound memory; the numbers stay the same.
+            num_graphs: G; whoever gives it vouches for the input, which is then not checked: on a GPU nothing waits.
         """
         K = self.particles if particles is None else check_positive("particles", particles)
-        H, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key)  # 3
-        chunks = torch.split(torch.arange(K, device=H.device), self._chunk(chunk, K))
+        H, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs)  # 3
+        size = self._chunk(chunk, K)
+        chunks = [slice(k, min(k + size, K)) for k in range(0, K, size)]
 
         belief = initial_belief(self.refine[0](H[:, None], graph)[:, 0], K, graph.num_graphs, self.mask_used)  # 4
         moments, trace = [self.readout.moments(belief, graph)], []
         for t in range(1, self.steps + 1):  # 5
-            H, draw = _join([self.transition(t, belief, graph, noise, k) for k in chunks])  # 6-10
+            H, draw = _join([self.transition(t, belief, graph, noise, part) for part in chunks])  # 6-10
             log_w = normalise(belief.log_weights + self.observe(H, graph))  # 11
             belief = Belief(H, log_w, mark_used(belief.used, draw))
             moments.append(self.readout.moments(belief, graph))  # before resampling, which only adds variance
@@ -159,9 +162,9 @@ class PFGNN(nn.Module):
             trace.append(StepTrace(*draw, log_w, effective_sample_size(log_w), ancestors))
         return Output(self.readout(moments, graph), belief, trace)  # 14-17
 
-    def transition(self, t: int, belief: Belief, graph: GraphBatch, noise: Noise, k: Tensor) -> tuple[Tensor, Draw]:
-        """Lines 6 to 10 for the particles k: draw a vertex, individualise it, refine: H [N, len(k), D], draw."""
-        own = belief.take(slice(int(k[0]), int(k[-1]) + 1))
+    def transition(self, t: int, belief: Belief, graph: GraphBatch, noise: Noise, part: slice) -> tuple[Tensor, Draw]:
+        """Lines 6 to 10 for some particles k: draw a vertex, individualise it, refine: H [N, len(k), D], draw."""
+        own, k = belief.take(part), torch.arange(part.start, part.stop, device=graph.batch.device)
         scores = self.policy(own.embeddings, graph)
         free = allowed_vertices(own.used, graph)
         draw = draw_vertices(scores, free, graph, noise, t, k, self.vertices_per_step)  # 7
@@ -177,13 +180,16 @@ class PFGNN(nn.Module):
         seed: int | Tensor | None = None,
         graph_key: Tensor | None = None,
         node_key: Tensor | None = None,
+        num_graphs: int | None = None,
     ) -> tuple[Tensor, GraphBatch, Noise]:
         """Check the input, encode its features: H0 [N, D] (line 3), the graphs, and the noise of this pass."""
-        graph = make_batch(x, edge_index, edge_attr, batch)
+        graph = make_batch(x, edge_index, edge_attr, batch, num_graphs)
         if x is None and not isinstance(self.encode_nodes, Constant):
             raise ValueError("x is None, but the model was built with in_channels")
+        if x is not None and num_graphs is None:
+            self.encode_nodes.check(x)
         H = self.encode_nodes(graph.batch if x is None else x)
-        graph = graph._replace(edge_attr=self._encode_edges(edge_index, edge_attr, H.dtype))
+        graph = graph._replace(edge_attr=self._encode_edges(edge_index, edge_attr, H.dtype, num_graphs is None))
         if graph_key is None:
             graph_key = default_graph_key(graph)
             if self.training and seed is None:  # equal graphs of a batch draw apart, as a baseline over it needs
@@ -194,7 +200,9 @@ class PFGNN(nn.Module):
         check_key("node_key", node_key, graph.batch)
         return H, graph, make_noise(self._seed(seed), graph_key, node_key, graph.batch)
 
-    def _encode_edges(self, edge_index: Tensor, edge_attr: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    def _encode_edges(
+        self, edge_index: Tensor, edge_attr: Tensor | None, dtype: torch.dtype, check: bool
+    ) -> Tensor | None:
         if edge_attr is not None and not any(isinstance(p, Refine) and p.reads_edge_attr for p in self.modules()):
             raise ValueError(
                 f"edge_attr was given, but the backbone {type(self.refine[0].backbone).__name__} does not read it; "
@@ -204,6 +212,8 @@ class PFGNN(nn.Module):
             return edge_attr.to(dtype) if edge_attr is not None and edge_attr.is_floating_point() else edge_attr
         if edge_attr is None and not isinstance(self.encode_edges, Constant):
             raise ValueError("edge_attr is None, but the model was built with edge_channels")
+        if check and edge_attr is not None:
+            self.encode_edges.check(edge_attr)
         return self.encode_edges(edge_index[0] if edge_attr is None else edge_attr)
 
     def _chunk(self, chunk: int | None, K: int) -> int:

@@ -11,9 +11,14 @@ def segment_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
     return out.view(size, *values.shape[1:])
 
 
+def segment_count(index: Tensor, size: int) -> Tensor:
+    """Number of rows of each segment: index [N] -> [size]. Unlike bincount it waits for no device."""
+    return torch.zeros(size, dtype=torch.int64, device=index.device).scatter_add(0, index, torch.ones_like(index))
+
+
 def segment_mean(values: Tensor, index: Tensor, size: int) -> Tensor:
     """Mean of the rows of each segment, 0 for an empty one: values [N, ...], index [N] -> [size, ...]."""
-    count = torch.bincount(index, minlength=size).clamp(min=1).to(values.dtype)
+    count = segment_count(index, size).clamp(min=1).to(values.dtype)
     return segment_sum(values, index, size) / count.view(-1, *(1,) * (values.dim() - 1))
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
@@ -15,16 +16,16 @@ from torch import Tensor, nn
 from pfgnn.data.batching import Batch, Indices, Loader, Resident
 from pfgnn.data.task import Task
 from pfgnn.files import write_atomically
-from pfgnn.model.randomness import fold
 from pfgnn.training import checkpoint as files
 from pfgnn.training.checkpoint import Checkpoint
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.devices import over_devices
 from pfgnn.training.evaluate import Draws, evaluate, predict
-from pfgnn.training.losses import class_weights, graph_losses
+from pfgnn.training.losses import class_weights
 from pfgnn.training.metrics import higher_is_better
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
-from pfgnn.training.optimise import make_optimiser, make_schedule
+from pfgnn.training.optimise import make_optimiser, make_schedule, set_rate
+from pfgnn.training.step import Replayed, Step, replayable
 from pfgnn.training.targets import Standardise
 
 if TYPE_CHECKING:
@@ -135,10 +136,27 @@ class Trainer:
         )
         self.updates = config.updates or (config.epochs or 0) * len(self.loader)
         self.schedule = make_schedule(config, self.updates)
-        self.objective = Objective(config.gamma, BASELINES[config.baseline])
-        self.model, self.optimiser = fabric.setup(model, make_optimiser(model.parameters(), config))
-        # Sums since the last validation: loss, policy loss, effective sample size, gradient norm, updates.
-        self.sums = torch.zeros(5, dtype=torch.float64, device=fabric.device)
+        if fabric.device.type == "cuda":
+            torch.cuda.set_stream(torch.cuda.Stream())  # CUDA graphs are not captured on the default one
+        fabric.to_device(model)
+        optimiser = make_optimiser(model.parameters(), config, fabric.device)
+        self.model, self.optimiser = fabric.setup(model, optimiser)
+        self.sums = torch.zeros(5, dtype=torch.float64, device=fabric.device)  # since the last validation, see Step
+        self.draw = torch.zeros((), dtype=torch.int64, device=fabric.device)  # the seed of the next update
+        step = Step(
+            self.model,
+            self.optimiser,
+            fabric,
+            task,
+            Objective(config.gamma, BASELINES[config.baseline]),
+            config.clip,
+            self.scaler and Standardise(*(numbers.to(fabric.device) for numbers in self.scaler)),
+            self.class_weights,
+            self.sums,
+        )
+        self.step = Replayed(step) if replayable(model, optimiser, fabric) else step
+        if isinstance(self.step, Replayed):
+            self.loader.pad = padding(examples, config.batch_size)
         self.reported = 0.0
         self.writer: SummaryWriter | None = None  # for TensorBoard, if anybody asks
 
@@ -184,29 +202,12 @@ class Trainer:
             self._save()
 
     def _update(self, batch: Batch) -> None:
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.schedule.rate(self.state.update)
-        share = self._share(batch)
-        # The place in the whole batch, so that copies of a graph draw apart, and devices as one process would.
-        place = torch.arange(batch.num_graphs, device=batch.batch.device)
-        place = place * self.fabric.world_size + self.fabric.global_rank
-        output = self.model(
-            batch.x,
-            batch.edge_index,
-            batch.edge_attr,
-            batch.batch,
-            seed=training_seed(self.seed, self.state.update),
-            graph_key=fold(batch.graph_key, place),
-        )
-        y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
-        losses = graph_losses(self.task, output.prediction, y, batch.batch, batch.num_graphs, self.class_weights)
-        loss = self.objective(losses, output.trace, share)
-        self.optimiser.zero_grad()
-        self.fabric.backward(loss.total)
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
-        self.optimiser.step()
-        ess = torch.stack([step.ess.mean() for step in output.trace]).mean() if output.trace else torch.zeros_like(norm)
-        self.sums += torch.stack([loss.task.detach(), loss.policy.detach(), ess, norm, torch.ones_like(norm)])
+        set_rate(self.optimiser, self.schedule.rate(self.state.update))
+        self.draw.fill_(training_seed(self.seed, self.state.update))
+        if isinstance(self.step, Replayed):
+            self.step(batch, self.draw)
+        else:
+            self.step(batch, self.draw, self._share(batch))
         self.state.update += 1
         self.state.batch += 1
         if time.perf_counter() - self.reported > SECONDS_BETWEEN_REPORTS:
@@ -313,6 +314,17 @@ class Trainer:
             tensors |= {"target.mean": self.scaler.mean, "target.std": self.scaler.std}
         state = {"run": asdict(self.state), "schedule": self.schedule.state(), "identity": self.identity}
         return Checkpoint(tensors, state)
+
+
+def padding(examples: Examples, batch_size: int) -> tuple[int, int] | None:
+    """To multiples of what nodes and edges to pad batches, so that a handful of shapes occurs; None if one does."""
+    data, train = examples.data, examples.train
+    if len(np.unique(data.node_counts[train])) == len(np.unique(data.edge_counts[train])) == 1:
+        return None
+    rows = min(batch_size, len(train))
+    means = (rows * counts[train].mean() for counts in (data.node_counts, data.edge_counts))
+    nodes, edges = (2 ** round(math.log2(max(mean, 128) / 8)) for mean in means)
+    return nodes, edges
 
 
 def training_seed(seed: int, update: int) -> int:

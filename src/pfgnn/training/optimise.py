@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
-from torch import nn, optim
+import torch
+from torch import Tensor, nn, optim
 
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
 
@@ -13,10 +15,21 @@ START, END = 1 / 25, 1e-6  # its first and last rate, relative to the peak
 OPTIMISERS: dict[str, type[optim.Optimizer]] = {"adam": optim.Adam, "adamw": optim.AdamW, "sgd": optim.SGD}
 
 
-def make_optimiser(parameters: Iterable[nn.Parameter], config: TrainingConfig) -> optim.Optimizer:
-    """The optimiser that ``config`` names."""
-    options = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
-    return OPTIMISERS[config.optimiser](list(parameters), **options)  # type: ignore[arg-type]
+def make_optimiser(parameters: Iterable[nn.Parameter], config: TrainingConfig, device: torch.device) -> optim.Optimizer:
+    """The optimiser that ``config`` names; on a GPU one that a CUDA graph can hold, its rate a tensor."""
+    options: dict[str, Any] = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
+    if device.type == "cuda" and config.optimiser != "sgd":
+        options |= {"lr": torch.tensor(config.learning_rate, device=device), "capturable": True}
+    return OPTIMISERS[config.optimiser](list(parameters), **options)
+
+
+def set_rate(optimiser: optim.Optimizer, rate: float) -> None:
+    """Change the learning rate of all parameters, in place where it is a tensor."""
+    for group in optimiser.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
 
 class Schedule:

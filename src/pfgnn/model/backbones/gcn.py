@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack
-from pfgnn.model.segments import segment_sum
+from pfgnn.model.segments import segment_count, segment_sum
 
 
 class GCNLayer(nn.Module):
@@ -22,7 +22,7 @@ class GCNLayer(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
         """x [N, ..., D], edge_index [2, E] -> [N, ..., D]."""
         source, target = edge_index
-        degree = 1 + torch.bincount(target, minlength=len(x))
+        degree = 1 + segment_count(target, len(x))
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
         h = scale * self.linear(x)
         return scale * (h + segment_sum(h[source], target, len(x))) + self.bias

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
 from pfgnn.model.numeric import check_positive
-from pfgnn.model.segments import segment_max, segment_mean, segment_min
+from pfgnn.model.segments import segment_count, segment_max, segment_mean, segment_min
 
 
 class PNALayer(nn.Module):
@@ -55,7 +55,7 @@ class PNALayer(nn.Module):
         low, high = segment_min(message, target, size), segment_max(message, target, size)
         a = torch.cat([mean, low, high, std], -1)  # [N, ..., towers, 4 D]
 
-        degree = torch.bincount(target, minlength=size).clamp(min=1).to(x.dtype)
+        degree = segment_count(target, size).clamp(min=1).to(x.dtype)
         amplify = ((degree + 1).log() / self.mean_log_degree).view(-1, *(1,) * x.dim())  # [N, 1, ..., 1]
         own = x[..., None, :].expand_as(mean)
         s = torch.cat([own, a, a * amplify, a / amplify], -1)  # [N, ..., towers, 13 D]

@@ -24,6 +24,7 @@ class Stack(nn.Module):
 
     particle_axis = True
     reads_edge_attr = False
+    static = True  # all shapes follow from those of the input, so that a CUDA graph may hold a pass
 
     def __init__(
         self, layer: Callable[[], nn.Module], width: int, layers: int, norm: str = "graph", residual: bool = True

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.numeric import check_positive
-from pfgnn.model.segments import segment_sum
+from pfgnn.model.segments import segment_count, segment_sum
 
 
 class ChebLayer(nn.Module):
@@ -22,7 +22,7 @@ class ChebLayer(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
         """x [N, ..., D], edge_index [2, E] -> [N, ..., D]."""
         source, target = edge_index
-        degree = torch.bincount(target, minlength=len(x)).clamp(min=1)  # a node without neighbours receives nothing
+        degree = segment_count(target, len(x)).clamp(min=1)  # a node without neighbours receives nothing
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
 
         def laplacian(h: Tensor) -> Tensor:

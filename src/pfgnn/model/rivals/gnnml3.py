@@ -68,6 +68,8 @@ class GNNML3(Stack):
         self.frequencies = frequencies
         self.bandwidth = bandwidth
 
+    static = False  # its matrices' size depends on the batch
+
     def forward(
         self,
         x: Tensor,

@@ -68,10 +68,11 @@ class RNI(Alone):
         graph_key: Tensor | None = None,
         node_key: Tensor | None = None,
         chunk: int | None = None,
+        num_graphs: int | None = None,
     ) -> Output:
         """Predict from K initialisations; the arguments are those of :meth:`PFGNN.forward`."""
         K = self.particles if particles is None else check_positive("particles", particles)
-        h, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key)
+        h, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs)
         chunks = torch.split(torch.arange(K, device=h.device), self._chunk(chunk, K))
         H = torch.cat([self.refine[0](self.initialise(h, noise, k), graph) for k in chunks], 1)  # [N, K, D]
         belief = initial_belief(h, K, graph.num_graphs, track_used=False)._replace(embeddings=H)
@@ -86,8 +87,7 @@ class RNI(Alone):
 
 
 class Unread(Constant):
-    """No columns, whatever the features."""
+    """No columns, whatever the features: x [N, F] -> [N, 0]."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x [N, F] -> [N, 0]."""
-        return self.value.expand(len(x), -1)
+    def check(self, x: Tensor) -> None:
+        """Anything will do."""

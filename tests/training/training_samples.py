@@ -1,0 +1,71 @@
+"""Small runs for the tests of the engine."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from torch import nn
+
+from pfgnn.data import Dataset
+from pfgnn.data.batching import Resident
+from pfgnn.data.task import Task
+from pfgnn.graphs import random_graph
+from pfgnn.model import GIN, PFGNN
+from pfgnn.training.config import TrainingConfig
+from pfgnn.training.devices import make_fabric
+from pfgnn.training.evaluate import Draws
+from pfgnn.training.loop import Examples, Status, Trainer, evaluation_seed
+
+CLASSES = Task("graph", 2, "cross_entropy", "accuracy")
+CONFIG = TrainingConfig(epochs=4, batch_size=8, learning_rate=1e-2, checkpoint_every=1)
+
+
+def graphs(count: int = 20, task: Task = CLASSES, uniform: bool = False) -> Dataset:
+    """Random graphs of 4 to 8 nodes, or all of 6; the label says whether there are many edges."""
+    rng = np.random.default_rng(0)
+    sizes = [6 if uniform else int(n) for n in rng.integers(4, 9, count)]
+    edges = [6 if uniform else int(rng.integers(2, n * (n - 1) // 2)) for n in sizes]
+    made = [random_graph(n, m, rng) for n, m in zip(sizes, edges, strict=True)]
+    rows = sum(sizes) if task.level == "node" else count
+    y = rng.normal(100, 10, (rows, task.outputs)) if task.loss == "l1" else rng.integers(0, 2, rows)
+    return Dataset.from_graphs(made, y, task)
+
+
+def trainer(
+    folder: Path,
+    config: TrainingConfig = CONFIG,
+    dataset: Dataset | None = None,
+    *,
+    model: nn.Module | None = None,
+    fabric: Fabric | None = None,
+    seed: int = 0,
+    steps: int = 2,
+    report: Callable[[Status], None] = lambda status: None,
+) -> Trainer:
+    """A trainer of a tiny PF-GNN; the last fifth of the graphs validates."""
+    data = dataset or graphs()
+    fabric = fabric or make_fabric("cpu")
+    resident = Resident(data, fabric.device)
+    targets = torch.from_numpy(data.y).to(resident.y_dtype if data.y.dtype.kind in "iub" else torch.float64)
+    cut = len(data) * 4 // 5
+    level = "node" if data.task.level == "node" else "graph"
+    torch.manual_seed(seed)
+    return Trainer(
+        model or PFGNN(GIN(8, layers=1), data.task.outputs, steps=steps, particles=3, level=level),
+        Examples(resident, targets, np.arange(cut), np.arange(cut, len(data))),
+        data.task,
+        config,
+        seed=seed,
+        draws=Draws(evaluation_seed(seed), batch_size=8),
+        fabric=fabric,
+        folder=folder,
+        identity={"seed": seed},
+        report=report,
+    )
+
+
+def weights(of: Trainer) -> dict[str, torch.Tensor]:
+    """The parameters and buffers as they are now."""
+    return {name: tensor.detach().cpu().clone() for name, tensor in of.model.module.state_dict().items()}
