@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 from tests.training.training_samples import CONFIG, graphs, trainer, weights
+from torch import Tensor
 
+from pfgnn.data.batching import Batch, pad_batch
 from pfgnn.data.task import Task
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.loop import Trainer
-from pfgnn.training.step import Replayed
+from pfgnn.training.step import WARM_UPS, Replayed, Step
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 TASKS = {
@@ -20,53 +22,74 @@ TASKS = {
 }
 
 
-def both(tmp_path: Path, task: Task, uniform: bool, updates: int) -> tuple[Trainer, Trainer]:
-    """The same training plain, without padding, and replayed."""
-    config = replace(CONFIG, epochs=None, updates=updates, standardise=task.loss == "l1", checkpoint_every=None)
-    made = []
-    for name in ("plain", "replayed"):
-        fabric = make_fabric("cuda")
-        one = trainer(tmp_path / name, config, graphs(task=task, uniform=uniform), fabric=fabric)
-        assert isinstance(one.step, Replayed)
-        if name == "plain":
-            one.step, one.loader.pad = one.step.step, None
-        (tmp_path / name).mkdir()
-        one.train()
-        made.append(one)
-    return made[0], made[1]
+def made(tmp_path: Path, task: str, device: str, rate: float = 0.0) -> Trainer:
+    """A trainer whose updates change no weight, so that gradients can be compared."""
+    config = replace(CONFIG, learning_rate=rate, standardise=task == "targets", clip=None)
+    return trainer(tmp_path, config, graphs(task=TASKS[task]), fabric=make_fabric(device))
 
 
-@cuda
-@pytest.mark.parametrize("uniform", [False, True])
+def batches(of: Trainer, pad: bool) -> list[Batch]:
+    plain = [of.loader.resident.collate(range(start, start + 5)) for start in (0, 5, 10)]
+    return [pad_batch(batch, 64, 256) if pad else batch for batch in plain]
+
+
+def results(of: Trainer, step: Step | Replayed, batch: Batch, number: int) -> tuple[Tensor, dict[str, Tensor]]:
+    """What the step adds to the sums, and the gradients that it leaves."""
+    of.sums.zero_()
+    step(batch, torch.tensor(number, device=of.fabric.device))
+    gradients = {name: p.grad.clone() for name, p in of.model.module.named_parameters() if p.grad is not None}
+    return of.sums.clone(), gradients
+
+
+def assert_same(one: tuple[Tensor, dict[str, Tensor]], other: tuple[Tensor, dict[str, Tensor]]) -> None:
+    torch.testing.assert_close(one[0], other[0], rtol=1e-4, atol=1e-5)
+    assert one[1].keys() == other[1].keys()
+    largest = max(float(g.abs().max()) for g in one[1].values())
+    for name, gradient in one[1].items():
+        torch.testing.assert_close(other[1][name], gradient, rtol=1e-4, atol=1e-4 * largest, msg=name)
+
+
 @pytest.mark.parametrize("task", TASKS)
-def test_replayed_training_is_plain_training(tmp_path: Path, task: str, uniform: bool) -> None:
-    plain, replayed = both(tmp_path, TASKS[task], uniform, updates=12)
-    assert isinstance(replayed.step, Replayed)
-    assert replayed.step.graphs  # something was captured, and replayed with new data, seeds and weights
-    for name, tensor in weights(plain).items():
-        torch.testing.assert_close(weights(replayed)[name], tensor, rtol=1e-3, atol=1e-4, msg=name)
+def test_padding_changes_no_gradient(tmp_path: Path, task: str, device: torch.device) -> None:
+    of = made(tmp_path, task, device.type)
+    step = of.step.step if isinstance(of.step, Replayed) else of.step
+    for number, (plain, padded) in enumerate(zip(batches(of, False), batches(of, True), strict=True)):
+        assert_same(results(of, step, plain, number), results(of, step, padded, number))
 
 
 @cuda
-def test_a_replay_sees_new_data_seeds_and_rates(tmp_path: Path) -> None:
-    one = trainer(tmp_path, replace(CONFIG, batch_size=16), graphs(uniform=True), fabric=make_fabric("cuda"))
-    assert isinstance(one.step, Replayed)
-    first, second = (one.loader.resident.collate(range(start, start + 8)) for start in (0, 8))
-    seed = torch.zeros((), dtype=torch.int64, device="cuda")
-    for _ in range(4):
-        one.step(first, seed)
-    assert len(one.step.graphs) == 1
-    for group in one.optimiser.param_groups:
+@pytest.mark.parametrize("task", TASKS)
+def test_a_replay_is_the_plain_step_on_new_data_seeds_and_weights(tmp_path: Path, task: str) -> None:
+    of = made(tmp_path, task, "cuda")
+    assert isinstance(of.step, Replayed)
+    padded = batches(of, pad=True)
+    for _ in range(WARM_UPS + 1):
+        results(of, of.step, padded[0], 0)
+    assert len(of.step.graphs) == 1
+    seen = []
+    for number, batch in enumerate(padded, start=7):
+        with torch.no_grad():
+            for p in of.model.parameters():
+                p.mul_(1.01)
+        replayed = results(of, of.step, batch, number)
+        assert_same(results(of, of.step.step, batch, number), replayed)
+        seen.append(float(replayed[0][0]))
+    assert len(of.step.graphs) == 1
+    assert len(set(seen)) == 3  # a graph that replayed its first data would give one number
+
+
+@cuda
+def test_a_replay_follows_the_learning_rate(tmp_path: Path) -> None:
+    of = made(tmp_path, "classes", "cuda", rate=1e-3)
+    batch = batches(of, pad=True)[0]
+    for number in range(WARM_UPS + 2):
+        results(of, of.step, batch, number)
+    before = weights(of)
+    for group in of.optimiser.param_groups:
         group["lr"].fill_(0.0)
-    before = weights(one)
-
-    def loss(batch: object, number: int) -> float:
-        one.sums.zero_()
-        one.step(batch, seed.fill_(number))  # type: ignore[arg-type]
-        return float(one.sums[0])
-
-    results = [loss(first, 0), loss(second, 0), loss(first, 1), loss(first, 0)]
-    assert len(set(results[:3])) == 3  # other graphs, other draws
-    assert results[3] == pytest.approx(results[0], rel=1e-5)
-    for name, tensor in weights(one).items():
-        assert torch.equal(tensor, before[name])  # a rate of 0 changes nothing
+    results(of, of.step, batch, 1)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in weights(of).items())
+    for group in of.optimiser.param_groups:
+        group["lr"].fill_(1e-2)
+    results(of, of.step, batch, 1)
+    assert not all(torch.equal(tensor, before[name]) for name, tensor in weights(of).items())

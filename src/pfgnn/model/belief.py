@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pfgnn.model.segments import spread
+
 # A weight below e^-80 changes nothing in float32; without a floor, an unbounded observation could make log w = -inf.
 LOG_WEIGHT_FLOOR = -80.0
 
@@ -37,10 +39,11 @@ class Belief(NamedTuple):
 
     def select(self, ancestors: Tensor, log_weights: Tensor, batch: Tensor) -> "Belief":
         """Particle k becomes a copy of its ancestor, with new weights: ancestors, log_weights [G, K]."""
-        row = torch.arange(len(batch), device=batch.device)[:, None]  # [N, 1]
-        column = ancestors[batch]  # [N, K]
-        used = None if self.used is None else self.used[row, column]
-        return Belief(self.embeddings[row, column], log_weights, used)
+        N, K, D = self.embeddings.shape
+        row = torch.arange(N, device=batch.device)[:, None]  # [N, 1]
+        place = K * row + ancestors[batch]  # [N, K], in the flattened belief
+        used = None if self.used is None else self.used.flatten()[place]
+        return Belief(spread(self.embeddings.reshape(-1, D), place.flatten()).view(N, K, D), log_weights, used)
 
 
 def initial_belief(embeddings: Tensor, particles: int, num_graphs: int, track_used: bool) -> Belief:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.model.numeric import bounded
-from pfgnn.model.segments import segment_mean
+from pfgnn.model.segments import segment_mean, spread
 
 
 class GraphNorm(nn.Module):
@@ -37,9 +37,9 @@ class GraphNorm(nn.Module):
     def forward(self, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
         """Normalise; see the class."""
         h = bounded(h)
-        centred = h - self.mean_scale * segment_mean(h, batch, num_graphs)[batch]
+        centred = h - self.mean_scale * spread(segment_mean(h, batch, num_graphs), batch)
         variance = segment_mean(centred.square(), batch, num_graphs)
-        return self.scale * centred * torch.rsqrt(variance + self.eps)[batch] + self.shift
+        return self.scale * centred * spread(torch.rsqrt(variance + self.eps), batch) + self.shift
 
 
 class BatchNorm(nn.Module):

@@ -98,7 +98,7 @@ def draw_vertices(
         g = gumbel(noise.per_node(step, Purpose.VERTEX, particles, draw=j))  # [N, K], float64: no ties
         v = segment_argmax(log_p.detach() + g, graph.batch, graph.num_graphs)  # [G, K]
         column = torch.arange(v.shape[1], device=v.device)
-        log_p_v = log_p.expand(-1, v.shape[1])[v, column]
+        log_p_v = log_p.expand(-1, v.shape[1]).gather(0, v)
         ok = torch.ones_like(v, dtype=torch.bool) if free is None else free[v, column]
         vertices.append(v)
         valid.append(ok)

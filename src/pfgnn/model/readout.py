@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.numeric import choose
-from pfgnn.model.segments import segment_max, segment_mean, segment_sum
+from pfgnn.model.segments import segment_max, segment_mean, segment_sum, spread
 
 POOLS = {"sum": segment_sum, "mean": segment_mean, "max": segment_max}
 
@@ -43,7 +43,7 @@ class Readout(nn.Module):
         if H.shape[1] == 1:  # all particles equal, and the weights sum to 1
             powers = [H[:, 0]] if not self.second_moment else [H[:, 0], H[:, 0].square()]
         else:
-            w = belief.weights[graph.batch][:, None].to(H.dtype)  # [N, 1, K]
+            w = spread(belief.weights, graph.batch)[:, None].to(H.dtype)  # [N, 1, K]
             powers = [(w @ power).squeeze(1) for power in ([H, H.square()] if self.second_moment else [H])]
         return torch.cat(powers, -1)
 

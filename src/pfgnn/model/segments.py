@@ -1,7 +1,30 @@
 """Reductions over the nodes of each graph (or the edges of each node): first axis in, segments out."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
+
+
+class _Spread(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, index: Tensor) -> Tensor:
+        ctx.save_for_backward(index)
+        ctx.size = len(values)
+        return values.index_select(0, index)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (index,) = ctx.saved_tensors
+        return segment_sum(gradients[0], index, ctx.size), None
+
+
+def spread(values: Tensor, index: Tensor) -> Tensor:
+    """The row of each one's segment: values [S, ...], index [N] -> [N, ...].
+
+    This is ``values[index]`` with the gradient summed as :func:`segment_sum` does; torch's own would sort the index.
+    """
+    return _Spread.apply(values, index)  # type: ignore[no-untyped-call]
 
 
 def segment_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
@@ -34,7 +57,7 @@ def segment_min(values: Tensor, index: Tensor, size: int) -> Tensor:
 
 def segment_argmax(values: Tensor, index: Tensor, size: int) -> Tensor:
     """Row of the largest value of each (never empty) segment: values [N, K], index [N] -> [size, K]."""
-    largest = segment_max(values, index, size)[index]  # [N, K]
+    largest = spread(segment_max(values, index, size), index)  # [N, K]
     row = torch.arange(values.shape[0], device=values.device)[:, None]
     # Where all values are NaN none is the largest; any row will do, for the NaN shows up elsewhere.
     return segment_min(torch.where(values == largest, row, len(values) - 1), index, size)
@@ -42,8 +65,8 @@ def segment_argmax(values: Tensor, index: Tensor, size: int) -> Tensor:
 
 def segment_log_softmax(scores: Tensor, index: Tensor, size: int) -> Tensor:
     """log(exp s_i / Σ exp s_j) over the rows j of i's segment: scores [N, ...], index [N] -> [N, ...]."""
-    shifted = scores - segment_max(scores.detach(), index, size)[index]
-    return shifted - segment_sum(shifted.exp(), index, size).log()[index]
+    shifted = scores - spread(segment_max(scores.detach(), index, size), index)
+    return shifted - spread(segment_sum(shifted.exp(), index, size).log(), index)
 
 
 def _extreme(values: Tensor, index: Tensor, size: int, reduce: str) -> Tensor:

@@ -1,5 +1,6 @@
 """Where a run computes: one CPU, one GPU, or several processes started by torchrun, all through Lightning Fabric."""
 
+import logging
 import os
 
 import torch
@@ -9,6 +10,9 @@ from lightning_fabric.strategies.strategy import Strategy
 from torch import Tensor
 
 from pfgnn.model.numeric import choose
+
+# It advises lower precision on every start with a GPU; ours is asked for by name.
+logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
 
 PRECISIONS = {"float32": "32-true", "bf16": "bf16-mixed"}
 

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.numeric import check_positive
-from pfgnn.model.segments import segment_log_softmax, segment_sum
+from pfgnn.model.segments import segment_log_softmax, segment_sum, spread
 
 
 class GATLayer(nn.Module):
@@ -36,10 +36,12 @@ class GATLayer(nn.Module):
         loops = torch.arange(len(x), device=x.device).expand(2, -1)
         source, target = torch.cat([edge_index, loops], 1)
         h = self.linear(x).unflatten(-1, (self.heads, -1))  # [N, ..., heads, D / heads]
-        score = (h * self.source).sum(-1)[source] + (h * self.target).sum(-1)[target]  # [E + N, ..., heads]
+        score = spread((h * self.source).sum(-1), source) + spread(
+            (h * self.target).sum(-1), target
+        )  # [E + N, ..., heads]
         score = nn.functional.leaky_relu(score, 0.2)
         attention = segment_log_softmax(score, target, len(x)).exp()
-        return segment_sum(attention[..., None] * h[source], target, len(x)).flatten(-2) + self.bias
+        return segment_sum(attention[..., None] * spread(h, source), target, len(x)).flatten(-2) + self.bias
 
 
 class GAT(Stack):

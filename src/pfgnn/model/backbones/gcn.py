@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack
-from pfgnn.model.segments import segment_count, segment_sum
+from pfgnn.model.segments import segment_count, segment_sum, spread
 
 
 class GCNLayer(nn.Module):
@@ -25,7 +25,7 @@ class GCNLayer(nn.Module):
         degree = 1 + segment_count(target, len(x))
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
         h = scale * self.linear(x)
-        return scale * (h + segment_sum(h[source], target, len(x))) + self.bias
+        return scale * (h + segment_sum(spread(h, source), target, len(x))) + self.bias
 
 
 class GCN(Stack):

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
-from pfgnn.model.segments import segment_sum
+from pfgnn.model.segments import segment_sum, spread
 
 
 class GINLayer(nn.Module):
@@ -21,7 +21,7 @@ class GINLayer(nn.Module):
 
     def message(self, x: Tensor, source: Tensor, edge_attr: Tensor | None) -> Tensor:
         """What each edge carries: x [N, ..., D] -> [E, ..., D]."""
-        return x[source]
+        return spread(x, source)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
         """x [N, ..., D], edge_index [2, E], edge_attr [E, D] -> [N, ..., D]."""
@@ -36,7 +36,7 @@ class GINELayer(GINLayer):
     def message(self, x: Tensor, source: Tensor, edge_attr: Tensor | None) -> Tensor:
         """What each edge carries: x [N, ..., D], edge_attr [E, D] -> [E, ..., D]."""
         edge_attr = check_edge_attr("GINE", edge_attr, x.shape[-1])
-        return (x[source] + particles_like(edge_attr, x)).relu()
+        return (spread(x, source) + particles_like(edge_attr, x)).relu()
 
 
 class GIN(Stack):

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack
-from pfgnn.model.segments import segment_sum
+from pfgnn.model.segments import segment_sum, spread
 
 
 class GNNML1Layer(nn.Module):
@@ -19,7 +19,7 @@ class GNNML1Layer(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
         """x [N, ..., D], edge_index [2, E] -> [N, ..., D]."""
         source, target = edge_index
-        around = segment_sum(self.neighbours(x)[source], target, len(x))
+        around = segment_sum(spread(self.neighbours(x), source), target, len(x))
         return self.own(x) + around + self.left(x) * self.right(x)
 
 

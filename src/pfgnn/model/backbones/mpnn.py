@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack, check_edge_attr
-from pfgnn.model.segments import segment_mean
+from pfgnn.model.segments import segment_mean, spread
 
 
 class MPNNLayer(nn.Module):
@@ -24,7 +24,7 @@ class MPNNLayer(nn.Module):
         matrix = self.edge_network(check_edge_attr("MPNN", edge_attr, self.width))
         matrix = matrix.view(-1, self.width, self.width)  # [E, D, D]
         h = x.view(len(x), -1, self.width)  # [N, K, D], K = 1 without a particle axis
-        message = segment_mean(h[source] @ matrix, target, len(x)).view_as(x)
+        message = segment_mean(spread(h, source) @ matrix, target, len(x)).view_as(x)
         m = (self.root(x) + message).relu()
         return self.gru(m.reshape(-1, self.width), x.reshape(-1, self.width)).view_as(x)
 

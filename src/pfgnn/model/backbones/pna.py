@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
 from pfgnn.model.numeric import check_positive
-from pfgnn.model.segments import segment_count, segment_max, segment_mean, segment_min
+from pfgnn.model.segments import segment_count, segment_max, segment_mean, segment_min, spread
 
 
 class PNALayer(nn.Module):
@@ -42,7 +42,7 @@ class PNALayer(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
         """x [N, ..., D], edge_index [2, E], edge_attr [E, D] if built with edges -> [N, ..., D]."""
         source, target = edge_index
-        message = self.from_source(x)[source] + self.from_target(x)[target]  # [E, ..., towers * D]
+        message = spread(self.from_source(x), source) + spread(self.from_target(x), target)  # [E, ..., towers * D]
         if self.from_edge is not None:
             edge = self.from_edge(check_edge_attr("PNA", edge_attr, x.shape[-1]))
             message = message + particles_like(edge, x)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.numeric import check_positive
-from pfgnn.model.segments import segment_count, segment_sum
+from pfgnn.model.segments import segment_count, segment_sum, spread
 
 
 class ChebLayer(nn.Module):
@@ -26,7 +26,7 @@ class ChebLayer(nn.Module):
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
 
         def laplacian(h: Tensor) -> Tensor:
-            return -scale * segment_sum((scale * h)[source], target, len(h))
+            return -scale * segment_sum(spread(scale * h, source), target, len(h))
 
         terms = [x]
         for k in range(1, self.order):

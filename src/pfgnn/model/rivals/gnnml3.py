@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from pfgnn.model.backbones.stack import Stack, particles_like
 from pfgnn.model.numeric import check_positive
 from pfgnn.model.rivals.dense import places
-from pfgnn.model.segments import segment_sum
+from pfgnn.model.segments import segment_sum, spread
 
 
 class GNNML3Layer(nn.Module):
@@ -33,7 +33,7 @@ class GNNML3Layer(nn.Module):
         source, target = edge_index
         product = self.edge_left(supports).tanh() * self.edge_right(supports).tanh()
         c = self.mix(torch.cat([self.plain(supports).relu(), product], -1)).relu()  # C' [E, S]
-        h = self.linear(x).unflatten(-1, (c.shape[1], -1))[source]  # [E, ..., S, D]
+        h = spread(self.linear(x).unflatten(-1, (c.shape[1], -1)), source)  # [E, ..., S, D]
         message = (particles_like(c, x)[..., None, :] @ h).squeeze(-2)  # [E, ..., D]
         gated = self.gated(self.left(x).tanh() * self.right(x).tanh())
         return segment_sum(message, target, len(x)) + gated
