@@ -36,10 +36,8 @@ class GATLayer(nn.Module):
         loops = torch.arange(len(x), device=x.device).expand(2, -1)
         source, target = torch.cat([edge_index, loops], 1)
         h = self.linear(x).unflatten(-1, (self.heads, -1))  # [N, ..., heads, D / heads]
-        score = spread((h * self.source).sum(-1), source) + spread(
-            (h * self.target).sum(-1), target
-        )  # [E + N, ..., heads]
-        score = nn.functional.leaky_relu(score, 0.2)
+        score = spread((h * self.source).sum(-1), source) + spread((h * self.target).sum(-1), target)
+        score = nn.functional.leaky_relu(score, 0.2)  # [E + N, ..., heads]
         attention = segment_log_softmax(score, target, len(x)).exp()
         return segment_sum(attention[..., None] * spread(h, source), target, len(x)).flatten(-2) + self.bias
 
