@@ -30,6 +30,8 @@ class TrainingConfig:
         epochs, updates: how long; one of the two.
         batch_size: graphs a batch, over all devices.
         copies: times that each graph goes through in an epoch, for sets of very few graphs.
+        union: at node level, every other update joins this many graphs of the batch into one, of which most vertices
+            are then far from any that is individualised, as in graphs larger than those of training.
         optimiser, learning_rate, weight_decay: of the parameters.
         clip: largest norm of the gradient; None for no clipping.
         schedule: of the learning rate.
@@ -46,6 +48,7 @@ class TrainingConfig:
     updates: int | None = None
     batch_size: int = 64
     copies: int = 1
+    union: int = 1
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
     learning_rate: float = 1e-3
     weight_decay: float = 0.0

@@ -13,7 +13,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from pfgnn.data.batching import Batch, Indices, Loader, Resident
+from pfgnn.data.batching import Batch, Indices, Loader, Resident, join_graphs
 from pfgnn.data.task import Task
 from pfgnn.files import write_atomically
 from pfgnn.training import checkpoint as files
@@ -154,9 +154,11 @@ class Trainer:
             self.class_weights,
             self.sums,
         )
-        self.step = Replayed(step) if replayable(model, optimiser, fabric) else step
-        if isinstance(self.step, Replayed):
-            self.loader.pad = padding(examples, config.batch_size)
+        pad = padding(examples, config.batch_size)
+        static = replayable(model, optimiser, fabric) and (pad is None or config.union == 1)
+        self.step = Replayed(step) if static else step
+        if static:
+            self.loader.pad = pad
         self.reported = 0.0
         self.writer: SummaryWriter | None = None  # for TensorBoard, if anybody asks
 
@@ -202,6 +204,8 @@ class Trainer:
             self._save()
 
     def _update(self, batch: Batch) -> None:
+        if self.config.union > 1 and self.state.update % 2:
+            batch = join_graphs(batch, self.config.union)
         set_rate(self.optimiser, self.schedule.rate(self.state.update))
         self.draw.fill_(training_seed(self.seed, self.state.update))
         if isinstance(self.step, Replayed):

@@ -56,6 +56,7 @@ class Step:
             seed=seed,
             graph_key=fold(batch.graph_key, place),
             num_graphs=graphs,
+            padding=batch.padding,
         )
         y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
         losses = graph_losses(self.task, output.prediction, y, batch.batch, graphs, self.class_weights)
