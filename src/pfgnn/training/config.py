@@ -32,6 +32,8 @@ class TrainingConfig:
         copies: times that each graph goes through in an epoch, for sets of very few graphs.
         union: at node level, every other update joins this many graphs of the batch into one, of which most vertices
             are then far from any that is individualised, as in graphs larger than those of training.
+        block: so many consecutive graphs of the training part stay together in the shuffled order. With 2, the graphs
+            of a pair that 1-WL confuses meet in one batch, where what 1-WL sees of them cancels in the gradient.
         optimiser, learning_rate, weight_decay: of the parameters.
         clip: largest norm of the gradient; None for no clipping.
         schedule: of the learning rate.
@@ -49,6 +51,7 @@ class TrainingConfig:
     batch_size: int = 64
     copies: int = 1
     union: int = 1
+    block: int = 1
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
     learning_rate: float = 1e-3
     weight_decay: float = 0.0

@@ -133,6 +133,7 @@ class Trainer:
             seed=seed,
             rank=fabric.global_rank,
             world=fabric.world_size,
+            block=config.block,
         )
         self.updates = config.updates or (config.epochs or 0) * len(self.loader)
         self.schedule = make_schedule(config, self.updates)
