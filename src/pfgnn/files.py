@@ -16,6 +16,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
     try:
+        temporary.unlink(missing_ok=True)  # a killed process of the same number may have left one
         write(temporary)
         temporary.replace(path)
     except OSError as error:  # names the file that was asked for

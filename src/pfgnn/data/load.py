@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pfgnn
+from pfgnn.data import generated
 from pfgnn.data.catalogue import Entry, find_entry
 from pfgnn.data.dataset import Dataset
 
@@ -78,6 +79,11 @@ def _open(name: str, entry: Entry, found: Path) -> Dataset:
         return Dataset.open(path)
     except (OSError, ValueError):  # not packed yet, or by another version
         dataset = entry.read(found)
+    return _keep(dataset, path)
+
+
+def _keep(dataset: Dataset, path: Path) -> Dataset:
+    """The dataset, from its packed file if it can be written."""
     try:
         dataset.save(path)
     except OSError:  # a cache that cannot be written costs time, nothing else
@@ -86,12 +92,20 @@ def _open(name: str, entry: Entry, found: Path) -> Dataset:
 
 
 def _generate(name: str, entry: Entry, options: dict[str, Any]) -> Dataset:
+    """Made anew, or taken from the cache, where it lies by options and by the code that makes it."""
     assert entry.generate is not None
+    made_by = zlib.crc32(Path(generated.__file__).read_bytes(), zlib.crc32(repr(sorted(options.items())).encode()))
+    path = cache_folder() / f"{name}-{pfgnn.__version__}-generated-{made_by:08x}.pfgnn"
     try:
-        return entry.generate(**options)
+        return Dataset.open(path)
+    except (OSError, ValueError):  # not made yet
+        pass
+    try:
+        dataset = entry.generate(**options)
     except (TypeError, ValueError) as error:
         given = ", ".join(f"{key}={value!r}" for key, value in options.items())
         raise type(error)(f"{name} cannot be generated with {given}: {error}") from error
+    return _keep(dataset, path)
 
 
 def _fetch(name: str, entry: Entry, others: list[Path]) -> Dataset:

@@ -1,6 +1,7 @@
 """What a result needs to be believed: the code, the versions and the device it came from."""
 
 import json
+import os
 import platform
 import subprocess
 from importlib.metadata import version
@@ -36,12 +37,15 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """The commit of the source tree, with a + where it was changed since; None outside a git checkout."""
+    """The commit of the source tree, with a + where it was changed since.
+
+    Outside a git checkout it is what PFGNN_COMMIT says, or None.
+    """
     try:
         head = _git("rev-parse", "HEAD")
         return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".") else "")
     except (OSError, subprocess.CalledProcessError):
-        return None
+        return os.environ.get("PFGNN_COMMIT")
 
 
 def _git(*arguments: str) -> str:

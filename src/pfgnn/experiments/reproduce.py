@@ -68,7 +68,7 @@ def reproduce(
     device: str = "auto",
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> list[Failure]:
-    """Run what a table still lacks, each run in a process of its own, and gather the records.
+    """Run what a table still lacks, and gather the records.
 
     A run that was stopped goes on where it was. An exception, such as that of Ctrl-C, stops the processes.
 
@@ -77,7 +77,7 @@ def reproduce(
         out: folder of the gathered records, TABLE/ROW.json.
         runs: folder of the run directories, TABLE/ROW/seedS or seedS-foldF.
         configs: folder of the configs.
-        jobs: processes at once; with more than one, each computes with one thread.
+        jobs: runs at once, each in a process of its own with one thread; a single one runs in this process.
         rows: patterns of the names of the rows to run, such as "csl-*"; all by default.
         seeds: run the first of them only.
         device: "cpu", "cuda" or "auto".
@@ -89,11 +89,18 @@ def reproduce(
     failures: list[Failure] = []
     active: list[tuple[Job, subprocess.Popen[bytes]]] = []
     progress(Progress(done, 0, total))
+    while waiting and jobs == 1:
+        job = waiting.popleft()
+        reason = _run_here(job, device)
+        done += reason is None
+        if reason is not None:
+            failures.append(Failure(str(job.directory), reason))
+        progress(Progress(done, len(failures), total))
     try:
         while waiting or active:
             while waiting and len(active) < jobs:
                 job = waiting.popleft()
-                active.append((job, _start(job, configs, device, one_thread=jobs > 1)))
+                active.append((job, _start(job, configs, device)))
             time.sleep(POLL)
             for ended in [pair for pair in active if pair[1].poll() is not None]:
                 active.remove(ended)
@@ -145,11 +152,23 @@ def _job(row: Row, seed: int, fold: int | None, folder: Path, configs: Path, res
     return Job(row, config, overrides, folder / place, results)
 
 
-def _start(job: Job, configs: Path, device: str, one_thread: bool) -> "subprocess.Popen[bytes]":
+def _run_here(job: Job, device: str) -> str | None:
+    """Run in this process; why there is no record, otherwise."""
+    from pfgnn.experiments.run import run  # slow to import, and not needed to plan
+
+    try:
+        run(job.config, job.directory, device=device, resume="last")
+        _gather_if_finished(job)
+    except (ValueError, TypeError, OSError, RuntimeError, ArithmeticError) as error:
+        return str(error)
+    return None
+
+
+def _start(job: Job, configs: Path, device: str) -> "subprocess.Popen[bytes]":
     job.directory.parent.mkdir(parents=True, exist_ok=True)
     settings = [word for override in job.overrides for word in ("--set", override)]
     command = [*PFGNN, "train", str(configs / job.row.config), "--out", str(job.directory), "--device", device]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"} if one_thread else None
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with _log(job).open("wb") as log:  # the process keeps its own handle
         return subprocess.Popen(
             [*command, *settings, "--resume"], stdout=subprocess.DEVNULL, stderr=log, env=environment

@@ -30,7 +30,8 @@ class Checkpoint(NamedTuple):
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write one file, whole or not at all."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
-    meta = {"format": FORMAT, "state": json.dumps(checkpoint.state), "crc": str(_checksum(tensors))}
+    state = json.dumps(checkpoint.state)
+    meta = {"format": FORMAT, "state": state, "crc": str(_checksum(tensors, state))}
     # safetensors wants every tensor to own its memory.
     content = save({name: tensor.clone() for name, tensor in tensors.items()}, meta)
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
@@ -56,7 +57,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise ValueError(f"{path} must be a whole checkpoint, but it is truncated or no checkpoint ({error})") from None
     if meta.get("format") != FORMAT:
         raise ValueError(f"{path} must be a checkpoint of pfgnn, but its header says format {meta.get('format')!r}")
-    if meta.get("crc") != str(_checksum(tensors)):
+    if meta.get("crc") != str(_checksum(tensors, meta.get("state", ""))):
         raise ValueError(f"{path} is damaged: its checksum does not fit its content")
     return Checkpoint(tensors, json.loads(meta["state"]))
 
@@ -99,9 +100,10 @@ def owned(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
 
 
-def _checksum(tensors: dict[str, Tensor]) -> int:
-    crc = 0
+def _checksum(tensors: dict[str, Tensor], state: str) -> int:
+    crc = zlib.crc32(state.encode())
     for name in sorted(tensors):
-        crc = zlib.crc32(name.encode(), crc)
-        crc = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().tobytes(), crc)
+        tensor = tensors[name]
+        crc = zlib.crc32(f"{name} {tensor.dtype} {list(tensor.shape)}".encode(), crc)
+        crc = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().tobytes(), crc)
     return crc

@@ -166,6 +166,8 @@ class Trainer:
     def train(self) -> None:
         """Train to the end; a loss that is not finite stops the run with a sentence."""
         self.begun = time.perf_counter() - self.state.seconds
+        if self.fabric.is_global_zero:
+            self._cut_metrics()
         while not self.state.finished:
             self._epoch()
 
@@ -178,13 +180,12 @@ class Trainer:
         self.sums.copy_(tensors["sums"])
         self.state = State(**state["run"])
         self.schedule.load(state["schedule"])
-        if self.fabric.is_global_zero:
-            self._cut_metrics()
 
     def load_best(self) -> str:
         """Put the best weights into the model, or leave the last where nothing was validated; which they are."""
         if self.state.best is None:
             return "last"
+        self.fabric.barrier()  # the first device may still be writing them
         tensors, state = files.read_checkpoint(self.folder / files.BEST)
         check_identity(self.folder / files.BEST, state["identity"], self.identity)
         files.load_model(self.model.module, files.owned("model", tensors), self.folder / files.BEST)
@@ -289,10 +290,11 @@ class Trainer:
             self.writer.flush()
 
     def _cut_metrics(self) -> None:
-        """Drop the lines that a killed run wrote after its last checkpoint, and a half-written one."""
+        """Drop the lines that a killed run wrote after its last checkpoint, if it had one, and a half-written one."""
         path = self.folder / "metrics.jsonl"
+        validated = self.state.update - (self.state.batch > 0)  # within an epoch the last update is yet to be validated
         lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        whole = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= self.state.update]
+        whole = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= validated]
         write_atomically(path, lambda temporary: temporary.write_text("".join(whole)))
 
     def _save(self) -> None:

@@ -1,0 +1,92 @@
+"""What one of several processes does in the tests of devices; one process alone does the same for comparison."""
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from safetensors.torch import save_file
+from tests.experiments.run_samples import NODES, packed, small
+from tests.training.training_samples import CLASSES, CONFIG, graphs, trainer, weights
+from torch import Tensor
+
+from pfgnn.data.batching import Resident
+from pfgnn.experiments.config import ModelConfig
+from pfgnn.experiments.run import run
+from pfgnn.files import write_json
+from pfgnn.model import GIN, PFGNN
+from pfgnn.training import checkpoint
+from pfgnn.training.devices import gather_rows, make_fabric, over_devices
+from pfgnn.training.evaluate import Draws, predict
+from pfgnn.training.loop import Trainer
+
+# Graphs of the whole batch: even, odd, and one graph, of which the second process has none; a node's or a graph's loss.
+BATCHES = {"even": 8, "odd": 7, "one": 1, "nodes": 5, "clipped": 7}
+PARTS = {"even": 6, "odd": 5, "one": 1}
+
+
+def update(folder: Path, fabric: Fabric, case: str) -> dict[str, Tensor]:
+    """The weights after one update by their gradients alone, in float64."""
+    task = NODES if case == "nodes" else CLASSES
+    config = replace(CONFIG, updates=1, epochs=None, batch_size=BATCHES[case], optimiser="sgd", learning_rate=1.0)
+    config = replace(config, gamma=0.5, clip=1e-2 if case == "clipped" else None)
+    torch.manual_seed(0)
+    model = PFGNN(GIN(8, layers=1), 2, steps=2, particles=3, level=task.level).double()
+    of = trainer(folder, config, graphs(task=task), model=model, fabric=fabric)
+    before = weights(of)
+    of.train()
+    return {name: before[name] - tensor for name, tensor in weights(of).items()}
+
+
+def predictions(fabric: Fabric, level: str, part: str) -> Tensor:
+    """Predictions of an even or odd number of graphs, in no order."""
+    data = graphs(task=NODES if level == "node" else CLASSES)
+    torch.manual_seed(0)
+    model = PFGNN(GIN(8, layers=1), 2, steps=2, particles=3, level=level)
+    chosen = np.array([11, 3, 19, 3, 0, 7])[: PARTS[part]]
+    return predict(model, Resident(data), chosen, Draws(5, batch_size=2), 1, fabric)
+
+
+def normed(folder: Path, fabric: Fabric) -> Trainer:
+    """A model whose buffers change in training, after two epochs."""
+    torch.manual_seed(0)
+    model = PFGNN(GIN(8, layers=1), 2, steps=1, particles=2, running_norm=True)
+    of = trainer(folder, replace(CONFIG, epochs=2, batch_size=5), model=model, fabric=fabric)
+    of.train()
+    return of
+
+
+def slow_best(path: Path, content: checkpoint.Checkpoint, write: Any = checkpoint.write_checkpoint) -> None:
+    """The best weights are written late, when the others have long gone on."""
+    if path.name == checkpoint.BEST:
+        time.sleep(0.5)
+    write(path, content)
+
+
+def work(folder: Path) -> None:
+    """Do everything; what came out lies in ``folder`` by the number of the process."""
+    fabric = make_fabric("cpu")
+    rank = fabric.global_rank
+    own = folder / f"of-{rank}"  # a folder of its own for each process, to see who writes
+    found = {f"{case}/{name}": t for case in BATCHES for name, t in update(own / case, fabric, case).items()}
+    found |= {f"{level}-{part}": predictions(fabric, level, part) for level in ("graph", "node") for part in PARTS}
+    found["sum"] = over_devices(fabric, torch.tensor([rank + 1.0]), "sum")
+    found["mean"] = over_devices(fabric, torch.tensor([rank + 1.0]), "mean")
+    found["rows"] = torch.cat(gather_rows(fabric, torch.full((2 * rank, 3), float(rank))))
+    after = normed(folder / f"normed-{fabric.world_size}" if rank == 0 else own / "normed", fabric)
+    found |= {f"normed/{name}": tensor for name, tensor in weights(after).items()}
+    save_file({name: tensor.contiguous() for name, tensor in found.items()}, folder / f"{rank}.safetensors")
+    checkpoint.write_checkpoint = slow_best
+    data = packed(own)
+    fabric.barrier()
+    config = small(folder / "of-0" / data.name, model=ModelConfig(width=8, layers=1, steps=1, particles=2))
+    write_json(folder / f"{rank}.json", run(config, folder / "run", device="cpu"))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    work(Path(sys.argv[1]))
