@@ -185,7 +185,7 @@ class Trainer:
         """Put the best weights into the model, or leave the last where nothing was validated; which they are."""
         if self.state.best is None:
             return "last"
-        self.fabric.barrier()  # the first device may still be writing them
+        pass  # the first device may still be writing them
         tensors, state = files.read_checkpoint(self.folder / files.BEST)
         check_identity(self.folder / files.BEST, state["identity"], self.identity)
         files.load_model(self.model.module, files.owned("model", tensors), self.folder / files.BEST)
@@ -248,6 +248,9 @@ class Trainer:
         sums = self.sums
         if self.fabric.world_size > 1:  # devices hold shares of the losses
             sums = over_devices(self.fabric, sums, "mean")
+            for buffer in self.model.module.buffers():  # running means of each device's own graphs
+                if buffer.is_floating_point():
+                    buffer.copy_(over_devices(self.fabric, buffer, "mean"))
         means = self._means(sums)
         state, graphs = self.state, self.examples.validation
         value, cost = None, means[0]
