@@ -59,7 +59,7 @@ def die_at_write(moment: int, share: float) -> None:
     def die() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    def dying_write(path: Path, content: bytes) -> int:  # type: ignore[type-arg]
+    def dying_write(path: Path, content: bytes) -> int:
         if count_down():
             write_bytes(path, content[: int(share * len(content))])
             die()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from tests.experiments.run_samples import packed, small, written
-from tests.training.training_samples import CONFIG, graphs, trainer, weights
+from tests.training.training_samples import CONFIG, graphs, lines, trainer, weights
 from torch import Tensor
 
 from pfgnn.data.task import Task
@@ -29,12 +29,6 @@ TARGETS = Task("graph", 2, "l1", "mae")
 
 class Stopped(Exception):
     """The end of a run that the test asked for."""
-
-
-def lines(folder: Path) -> list[dict[str, Any]]:
-    """What metrics.jsonl says, but for the time it took."""
-    found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in line.items() if name != "seconds"} for line in found]
 
 
 def content(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

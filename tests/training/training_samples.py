@@ -1,7 +1,9 @@
 """Small runs for the tests of the engine."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -69,3 +71,9 @@ def trainer(
 def weights(of: Trainer) -> dict[str, torch.Tensor]:
     """The parameters and buffers as they are now."""
     return {name: tensor.detach().cpu().clone() for name, tensor in of.model.module.state_dict().items()}
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    """What metrics.jsonl says, but for the time it took."""
+    found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in line.items() if name != "seconds"} for line in found]

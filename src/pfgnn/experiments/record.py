@@ -37,15 +37,17 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """The commit of the source tree, with a + where it was changed since.
+    """The commit of the source tree, with a + where it was changed since; None outside a git checkout.
 
-    Outside a git checkout it is what PFGNN_COMMIT says, or None.
+    What PFGNN_COMMIT says comes first, for a copy of the tree whose history stayed behind.
     """
+    if told := os.environ.get("PFGNN_COMMIT"):
+        return told
     try:
         head = _git("rev-parse", "HEAD")
         return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".") else "")
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("PFGNN_COMMIT")
+        return None
 
 
 def _git(*arguments: str) -> str:

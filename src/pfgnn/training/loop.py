@@ -185,7 +185,7 @@ class Trainer:
         """Put the best weights into the model, or leave the last where nothing was validated; which they are."""
         if self.state.best is None:
             return "last"
-        pass  # the first device may still be writing them
+        self.fabric.barrier()  # the first device may still be writing them
         tensors, state = files.read_checkpoint(self.folder / files.BEST)
         check_identity(self.folder / files.BEST, state["identity"], self.identity)
         files.load_model(self.model.module, files.owned("model", tensors), self.folder / files.BEST)
@@ -256,16 +256,16 @@ class Trainer:
         value, cost = None, means[0]
         if graphs is not None:
             value = self._score(graphs)
-            cost = -value if higher_is_better(self.task.metric) else value
-            better = state.best is None or cost < (-state.best if higher_is_better(self.task.metric) else state.best)
-            state.waited = 0 if better else state.waited + 1
-            if better:
+            sign = -1 if higher_is_better(self.task.metric) else 1
+            cost, best = sign * value, math.inf if state.best is None else sign * state.best
+            state.waited = 0 if cost < best else state.waited + 1
+            if cost <= best:  # of equals the later, which has seen more
                 state.best, state.best_update = value, state.update
                 self._write(lambda: files.write_checkpoint(self.folder / files.BEST, self._checkpoint()))
+        status = self._status(means, value)  # with the rate that was, not the one to come
         self.schedule.observe(cost)
         patience = self.config.patience
         state.finished |= self.schedule.exhausted or (patience is not None and state.waited > patience)
-        status = self._status(means, value)
         state.seconds = time.perf_counter() - self.begun
         self._write(lambda: self._log(status))
         self.sums.zero_()

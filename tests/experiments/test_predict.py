@@ -1,0 +1,198 @@
+"""Predictions of a finished run for new graphs."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.experiments.run_samples import NODES, PARTS, TARGETS, packed, small
+from tests.training.training_samples import CLASSES, graphs
+
+from pfgnn.data import Dataset, Resident
+from pfgnn.data.task import Task
+from pfgnn.experiments.config import EvaluationConfig, ModelConfig
+from pfgnn.experiments.predict import Predictions, predict_run
+from pfgnn.experiments.run import load_weights, run
+from pfgnn.graphs import write_graph6
+from pfgnn.model.rivals import Alone
+from pfgnn.training.devices import make_fabric
+from pfgnn.training.evaluate import Draws, predict
+
+LABELS = Task("graph", 2, "binary_cross_entropy", "roc_auc")
+SMILES = ["CCO", "c1ccccc1", "CC(=O)O", "CN", "CCC", "OCC=O"] * 3
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Finished runs by their kind; the data of each are beside it."""
+    found = {}
+    for name, task in {"classes": CLASSES, "nodes": NODES, "targets": TARGETS}.items():
+        folder = tmp_path_factory.mktemp(name)
+        config = small(packed(folder, task), {"epochs": 1, "standardise": task is TARGETS})
+        run(config, folder / "run", device="cpu")
+        found[name] = folder / "run"
+    return found
+
+
+@pytest.fixture(scope="module")
+def graph6(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("graph6") / "new.g6"
+    made = graphs(20)
+    write_graph6(path, [made.graph(number) for number in range(5)])
+    return path
+
+
+def test_classes_from_graph6_come_as_probabilities_with_their_standard_error(
+    runs: dict[str, Path], graph6: Path
+) -> None:
+    found = predict_run(runs["classes"], graph6, draws=7, device="cpu")
+    assert found.names == ["class 0", "class 1"]
+    assert found.where.tolist() == [[number] for number in range(5)]
+    torch.testing.assert_close(found.mean.sum(1), torch.ones(5, dtype=torch.float64))
+    model, _ = load_weights(runs["classes"], "best")
+    data, fabric = Resident(graphs(20).subset(range(5))), make_fabric("cpu")
+    draws = [predict(model, data, np.arange(5), Draws(0, 7), number, fabric) for number in range(7)]
+    each = torch.stack(draws).double().softmax(-1)
+    torch.testing.assert_close(found.mean, each.mean(0))
+    torch.testing.assert_close(found.error, each.std(0) / 7**0.5)
+    assert (found.error > 0).all()
+
+
+def test_targets_come_in_their_own_units(runs: dict[str, Path]) -> None:
+    data = runs["targets"].parent / "graph-l1.pfgnn"
+    found = predict_run(runs["targets"], data, draws=2, device="cpu")
+    assert found.names == ["a", "b", "c"]
+    assert found.mean.shape == (20, 3)
+    assert ((found.mean > 70) & (found.mean < 130)).all()
+
+
+def test_nodes_are_numbered_within_their_graph(runs: dict[str, Path], graph6: Path) -> None:
+    for path in (graph6, runs["nodes"].parent / "node-weighted_cross_entropy.pfgnn"):
+        found = predict_run(runs["nodes"], path, draws=2, device="cpu")
+        counts = graphs(20, NODES).node_counts.tolist()[: 5 if path is graph6 else 20]
+        assert found.where.tolist() == [[g, v] for g, n in enumerate(counts) for v in range(n)]
+        assert found.mean.shape == (sum(counts), 2)
+
+
+def test_more_particles_are_more_precise(tmp_path: Path, graph6: Path) -> None:
+    """The weights are equal where nothing observes, so that the variance falls with K."""
+    model = ModelConfig(width=8, layers=1, steps=1, particles=2, observe="none", resample="none")
+    config = small(packed(tmp_path), {"epochs": 1}, model=model, evaluation=EvaluationConfig(particles=1))
+    run(config, tmp_path / "run", device="cpu")
+    few, many, same = (
+        predict_run(tmp_path / "run", graph6, draws=16, particles=K, device="cpu") for K in (None, 64, 1)
+    )
+    assert torch.equal(few.mean, same.mean)
+    assert many.error.mean() < few.error.mean() / 4
+
+
+def test_a_model_without_draws_has_no_error(tmp_path: Path, graph6: Path) -> None:
+    config = small(packed(tmp_path), {"epochs": 1}, model=ModelConfig(width=8, layers=1, steps=0))
+    run(config, tmp_path / "run", device="cpu")
+    assert isinstance(load_weights(tmp_path / "run", "best")[0], Alone)
+    assert predict_run(tmp_path / "run", graph6, draws=3, device="cpu").error.max() < 1e-12
+
+
+def test_the_table(tmp_path: Path) -> None:
+    mean, error = torch.tensor([[0.25, 1e9], [1 / 3, -2]]), torch.tensor([[0.5, 0.0], [1.0, 2.0]])
+    Predictions(mean, error, ["a", "b"], torch.tensor([[0, 0], [0, 1]])).write(tmp_path / "table.csv")
+    rows = list(csv.reader((tmp_path / "table.csv").open(newline="")))
+    assert rows == [
+        ["graph", "node", "a", "a standard error", "b", "b standard error"],
+        ["0", "0", "0.25", "0.5", "1e+09", "0"],
+        ["0", "1", "0.3333333", "1", "-2", "2"],
+    ]
+    Predictions(mean, error, ["a", "b"], torch.tensor([[0], [1]])).write(tmp_path / "table.csv")
+    assert next(csv.reader((tmp_path / "table.csv").open(newline="")))[:2] == ["graph", "a"]
+
+
+@pytest.fixture(scope="module")
+def molecules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run on molecules with labels of two kinds."""
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    folder = tmp_path_factory.mktemp("molecules")
+    parts = {"train": np.arange(10), "validation": np.arange(10, 14), "test": np.arange(14, 18)}
+    y = np.stack([np.arange(18) % 2, np.arange(18) // 2 % 2], 1)
+    Dataset.from_smiles(SMILES, y, "ogb", LABELS, splits=parts).save(folder / "molecules.pfgnn")
+    model = ModelConfig(backbone="gine", width=8, layers=1, steps=1, particles=2)
+    run(small(folder / "molecules.pfgnn", {"epochs": 1}, model=model), folder / "run", device="cpu")
+    return folder / "run"
+
+
+def test_molecules_from_a_table(molecules: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text('id,smiles\n1,"CCO"\n2,c1ccccc1\n')
+    found = predict_run(molecules, path, draws=4, device="cpu")
+    assert found.names == ["output 0", "output 1"]
+    assert ((found.mean > 0) & (found.mean < 1)).all()
+    packed_too = predict_run(molecules, molecules.parent / "molecules.pfgnn", draws=4, device="cpu")
+    torch.testing.assert_close(found.mean, packed_too.mean[:2], rtol=1e-5, atol=1e-6)
+    path.write_text("name\nCCO\n")
+    assert torch.equal(predict_run(molecules, path, draws=4, smiles_column="name", device="cpu").mean, found.mean[:1])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("name\nCCO\n", r"new\.csv must have a column smiles, but its columns are name"),
+        ("", r"new\.csv must have a column smiles, but its columns are none"),
+        ("smiles\n", r"new\.csv holds no molecules, but must have one a line"),
+        ("smiles\nCCO\nC(C\n", r"molecule 1 \(counted from 0\) cannot be used: smiles 'C\(C' is not a valid molecule"),
+        ("id,smiles\n1,CCO\n2\n", r"new\.csv must have a molecule in each line, but line 3 has none"),
+    ],
+)
+def test_wrong_tables_get_one_sentence(molecules: Path, tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "new.csv").write_text(text)
+    with pytest.raises(ValueError, match=sentence):
+        predict_run(molecules, tmp_path / "new.csv", device="cpu")
+
+
+def test_other_features_are_refused(runs: dict[str, Path], molecules: Path, graph6: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"new\.g6 must have the node features that the run was trained on, \(119, .* but has 0"):
+        predict_run(molecules, graph6, device="cpu")
+    (tmp_path / "new.csv").write_text("smiles\nCCO\n")
+    with pytest.raises(ValueError, match="was not trained on features of molecules, so it cannot predict from SMILES"):
+        predict_run(runs["classes"], tmp_path / "new.csv", device="cpu")
+    bare = Dataset.open(molecules.parent / "molecules.pfgnn").without_edge_features()
+    bare.save(tmp_path / "bare.pfgnn")
+    with pytest.raises(ValueError, match=r"bare\.pfgnn must have the edge features .* but has None"):
+        predict_run(molecules, tmp_path / "bare.pfgnn", device="cpu")
+
+
+def test_edge_features_that_the_run_never_read_are_left_out(runs: dict[str, Path], tmp_path: Path) -> None:
+    made = graphs(20)
+    replace(made, edge_attr=np.zeros((int(made.edge_counts.sum()), 1), dtype=np.float32)).save(tmp_path / "more.pfgnn")
+    made.save(tmp_path / "bare.pfgnn")
+    one, other = (
+        predict_run(runs["classes"], tmp_path / name, draws=2, device="cpu") for name in ("more.pfgnn", "bare.pfgnn")
+    )
+    assert torch.equal(one.mean, other.mean)
+
+
+@pytest.mark.parametrize(("trained", "other"), [("nodes", CLASSES), ("classes", NODES)])
+def test_packed_data_of_another_level_are_refused(
+    runs: dict[str, Path], tmp_path: Path, trained: str, other: Task
+) -> None:
+    replace(graphs(20, other), splits=PARTS).save(tmp_path / "other.pfgnn")
+    want, came = ("node", "graph") if trained == "nodes" else ("graph", "node")
+    with pytest.raises(ValueError, match=rf"other\.pfgnn must be of the {want} level .* but it is of the {came} level"):
+        predict_run(runs[trained], tmp_path / "other.pfgnn", device="cpu")
+
+
+def test_wrong_input_gets_one_sentence(runs: dict[str, Path], graph6: Path, tmp_path: Path) -> None:
+    finished = runs["classes"]
+    (tmp_path / "empty.g6").write_text("")
+    with pytest.raises(ValueError, match=r"empty\.g6 holds no graphs, but must have one a line"):
+        predict_run(finished, tmp_path / "empty.g6", device="cpu")
+    with pytest.raises(ValueError, match=r"must end in \.g6, \.s6, \.csv or \.pfgnn to say what it holds, not in '\.txt'"):
+        predict_run(finished, tmp_path / "new.txt", device="cpu")
+    with pytest.raises(FileNotFoundError):
+        predict_run(finished, tmp_path / "missing.g6", device="cpu")
+    with pytest.raises(ValueError, match="draws must be at least 2, for a standard error needs two draws, but it is 1"):
+        predict_run(finished, graph6, draws=1, device="cpu")
+    with pytest.raises(ValueError, match="must hold a finished run, but no run is there"):
+        predict_run(tmp_path, graph6, device="cpu")
+    with pytest.raises(ValueError, match="particles must be at least 1, but it is 0"):
+        predict_run(finished, graph6, particles=0, device="cpu")

@@ -1,0 +1,105 @@
+"""Predictions in the order of the graphs, and the scores of several draws."""
+
+import numpy as np
+import pytest
+import torch
+from tests.experiments.run_samples import NODES
+from tests.training.training_samples import CLASSES, graphs
+from torch import Tensor
+
+from pfgnn.data.batching import Resident
+from pfgnn.data.task import Task
+from pfgnn.model import GIN, PFGNN
+from pfgnn.training.devices import make_fabric
+from pfgnn.training.evaluate import Draws, evaluate, predict
+
+TARGETS = Task("graph", 2, "l1", "mae")
+ALL = np.arange(20)
+
+
+def model(level: str = "graph") -> PFGNN:
+    torch.manual_seed(0)
+    return PFGNN(GIN(8, layers=1), 2, steps=2, particles=3, level=level)
+
+
+def drawn(draws: Draws, number: int = 0, chosen: np.ndarray[tuple[int], np.dtype[np.int64]] = ALL) -> Tensor:
+    return predict(model(), Resident(graphs()), chosen, draws, number, make_fabric("cpu"))
+
+
+def test_a_draw_depends_on_seed_and_number_alone() -> None:
+    want = drawn(Draws(7), 3)
+    assert torch.equal(drawn(Draws(7), 3), want)
+    assert torch.equal(drawn(Draws(8), 2), want)  # the seeds follow each other
+    assert not torch.allclose(drawn(Draws(7), 4), want)
+
+
+def test_a_graph_is_predicted_the_same_in_any_batch_and_place() -> None:
+    want = drawn(Draws(7))
+    order = np.random.default_rng(0).permutation(20)
+    torch.testing.assert_close(drawn(Draws(7, batch_size=3), chosen=order), want[order])
+
+
+def test_particles_at_test_differ_from_those_of_training() -> None:
+    asked: list[int | None] = []
+    own = model()
+    forward = own.forward
+    own.forward = lambda *a, particles, **k: (asked.append(particles), forward(*a, particles=particles, **k))[1]  # type: ignore
+    data, fabric = Resident(graphs()), make_fabric("cpu")
+    one, many, same = (predict(own, data, ALL, Draws(7, particles=K), 0, fabric) for K in (None, 16, 3))
+    assert asked == [None, 16, 3]
+    assert torch.equal(one, same)
+    assert not torch.allclose(one, many)
+
+
+def test_node_level_has_a_row_a_node_in_the_order_of_the_graphs() -> None:
+    data, fabric, own = Resident(graphs(task=NODES)), make_fabric("cpu"), model("node")
+    chosen = np.array([5, 2, 9])
+    found = predict(own, data, chosen, Draws(7, batch_size=2), 0, fabric)
+    one_by_one = [predict(own, data, chosen[i : i + 1], Draws(7), 0, fabric) for i in range(3)]
+    torch.testing.assert_close(found, torch.cat(one_by_one))
+    assert len(found) == data.node_counts[chosen].sum()
+
+
+def test_relabelling_is_drawn_anew_and_again_the_same() -> None:
+    plain, want = drawn(Draws(7)), drawn(Draws(7, relabel=True))
+    assert torch.equal(drawn(Draws(7, relabel=True)), want)
+    assert not torch.allclose(plain, want)
+
+
+def test_relabelling_is_refused_at_node_level() -> None:
+    with pytest.raises(ValueError, match="relabel must be off at node level"):
+        predict(model("node"), Resident(graphs(task=NODES)), ALL, Draws(7, relabel=True), 0, make_fabric("cpu"))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_mode_of_the_model_is_kept(training: bool) -> None:
+    own = model().train(training)
+    seen: list[bool] = []
+    own.register_forward_hook(lambda module, inputs, output: seen.append(module.training))
+    predict(own, Resident(graphs()), ALL, Draws(0), 0, make_fabric("cpu"))
+    assert (seen, own.training) == ([False], training)
+
+
+def test_the_mean_of_the_scores_and_their_spread() -> None:
+    y = torch.tensor([[0.0, 0.0], [0.0, 0.0]])
+    draws = [torch.full((2, 2), 1.0), torch.full((2, 2), -2.0), torch.tensor([[3.0, 5.0]] * 2)]
+    found = evaluate(draws, y, TARGETS, average=False)
+    assert found.metric == "mae"
+    assert found.draws == [1, 2, 4]
+    assert found.value == found.scores["mae"] == pytest.approx(7 / 3)
+    assert found.std == pytest.approx((((1 - 7 / 3) ** 2 + (2 - 7 / 3) ** 2 + (4 - 7 / 3) ** 2) / 2) ** 0.5)
+    assert found.scores["mae/1"] == pytest.approx(8 / 3)
+
+
+def test_the_score_of_the_mean_prediction() -> None:
+    y = torch.tensor([[0.0, 0.0]])
+    draws = [torch.full((1, 2), 1.0), torch.full((1, 2), -2.0)]
+    found = evaluate(draws, y, TARGETS, average=True)
+    assert found.value == found.scores["mae"] == 0.5
+    assert found.draws == [1, 2]
+    assert found.std == pytest.approx(0.5**0.5)
+
+
+def test_one_draw_has_no_spread() -> None:
+    found = evaluate([torch.tensor([[1.0, 0.0], [1.0, 0.0]])], torch.tensor([[0], [1]]), CLASSES, average=False)
+    assert (found.value, found.std, found.draws) == (0.5, 0.0, [0.5])

@@ -1,0 +1,91 @@
+"""What stops a run leaves its last good checkpoint."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.training.training_samples import CONFIG, lines, trainer
+from torch import nn
+
+from pfgnn.model import GIN, PFGNN
+from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
+
+
+class Bad(nn.Module):
+    """A model that has no value from an update on."""
+
+    def __init__(self, healthy: int) -> None:
+        super().__init__()
+        self.inner, self.left = PFGNN(GIN(8, layers=1), 2, steps=1, particles=2), healthy
+
+    def forward(self, *arguments: Any, **options: Any) -> Any:
+        output = self.inner(*arguments, **options)
+        self.left -= self.training
+        return output._replace(prediction=output.prediction * (float("nan") if self.left < 0 else 1.0))
+
+
+@pytest.mark.parametrize("every", [1, None])
+def test_a_loss_that_is_no_number_stops_the_run_and_leaves_a_good_checkpoint(tmp_path: Path, every: int | None) -> None:
+    of = trainer(tmp_path, replace(CONFIG, checkpoint_every=every), model=Bad(5))
+    with pytest.raises(
+        FloatingPointError, match=r"no longer finite, at update 6 or up to \d before; a smaller"
+    ) as caught:
+        of.train()
+    assert f"the last good checkpoint is {tmp_path / LAST}" in str(caught.value)
+    tensors, state = read_checkpoint(tmp_path / LAST)
+    assert state["run"]["update"] == (5 if every else 4)
+    assert all(bool(tensor.isfinite().all()) for tensor in tensors.values())
+    assert len(lines(tmp_path)) == 2
+
+
+def test_without_a_good_checkpoint_none_is_promised(tmp_path: Path) -> None:
+    with pytest.raises(FloatingPointError, match=r"training\.clip may help$"):
+        trainer(tmp_path, model=Bad(0)).train()
+    assert not (tmp_path / LAST).exists()
+
+
+@pytest.mark.parametrize(("optimiser", "rate"), [("adam", 1e30), ("sgd", 1e30), ("sgd", 1e38)])
+def test_a_rate_that_is_far_too_large_leaves_no_checkpoint_that_is_not_finite(
+    tmp_path: Path, optimiser: str, rate: float
+) -> None:
+    config = replace(CONFIG, epochs=3, learning_rate=rate, optimiser=optimiser, clip=None)  # type: ignore[arg-type]
+    of = trainer(tmp_path, config)
+    with pytest.raises(FloatingPointError, match="no longer finite"):
+        of.train()
+    for path in tmp_path.glob("*.safetensors"):
+        assert all(bool(tensor.isfinite().all()) for tensor in read_checkpoint(path).tensors.values()), path
+
+
+def full_disk(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full from the ``at``-th write on."""
+    write: Callable[[Path, bytes], int] = Path.write_bytes
+    left = [at]
+
+    def fill(path: Path, content: bytes) -> int:
+        left[0] -= 1
+        if left[0] < 0:
+            write(path, content[:100])
+            raise OSError(28, "No space left on device")
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", fill)
+
+
+def test_a_full_disk_stops_the_run_with_its_cause_and_it_goes_on_later(tmp_path: Path) -> None:
+    trainer(tmp_path / "whole").train()
+    of = trainer(tmp_path / "full")
+    with pytest.MonkeyPatch.context() as patch:
+        full_disk(4, patch)
+        with pytest.raises(OSError, match="No space left on device, so training stopped at update") as caught:
+            of.train()
+    assert caught.value.errno == 28
+    again = trainer(tmp_path / "full")
+    again.resume(tmp_path / "full" / LAST)
+    again.train()
+    for name in (LAST, BEST):
+        one, other = (read_checkpoint(tmp_path / folder / name).tensors for folder in ("whole", "full"))
+        assert all(torch.equal(one[key], other[key]) for key in one)
+    assert [line["update"] for line in lines(tmp_path / "full")] == [2, 4, 6, 8]

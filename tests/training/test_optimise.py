@@ -1,0 +1,116 @@
+"""Optimisers and schedules by their defining numbers."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from pfgnn.training.config import ScheduleConfig, TrainingConfig
+from pfgnn.training.optimise import Schedule, make_optimiser, make_schedule, set_rate
+
+CPU = torch.device("cpu")
+PLATEAU = ScheduleConfig("plateau", factor=0.5, patience=2, min_lr=0.2)
+
+
+def schedule(of: ScheduleConfig, peak: float = 1.0, updates: int = 100) -> Schedule:
+    return make_schedule(TrainingConfig(learning_rate=peak, schedule=of), updates)
+
+
+def rates(of: Schedule, costs: list[float]) -> list[float]:
+    """The rate after each cost that it observes."""
+    found = []
+    for cost in costs:
+        of.observe(cost)
+        found.append(of.rate(0))
+    return found
+
+
+@pytest.mark.parametrize(("name", "kind"), [("adam", "Adam"), ("adamw", "AdamW"), ("sgd", "SGD")])
+def test_the_named_optimiser(name: str, kind: str) -> None:
+    config = TrainingConfig(learning_rate=0.3, weight_decay=0.2)
+    optimiser = make_optimiser(nn.Linear(2, 2).parameters(), replace(config, optimiser=name), CPU)  # type: ignore
+    assert type(optimiser).__name__ == kind
+    (group,) = optimiser.param_groups
+    assert (group["lr"], group["weight_decay"], len(group["params"])) == (0.3, 0.2, 2)
+
+
+def test_setting_the_rate(device: torch.device) -> None:
+    layer = nn.Linear(1, 1, bias=False).to(device)
+    nn.init.zeros_(layer.weight)
+    optimiser = make_optimiser(layer.parameters(), TrainingConfig(learning_rate=1.0), device)
+    held = optimiser.param_groups[0]["lr"]
+    set_rate(optimiser, 0.25)
+    layer.weight.grad = torch.full_like(layer.weight, 3.0)
+    optimiser.step()  # the first step of Adam has the length of the rate
+    assert layer.weight.item() == pytest.approx(-0.25, rel=1e-5)
+    if device.type == "cuda":
+        assert optimiser.param_groups[0]["lr"] is held  # a CUDA graph reads it there
+
+
+def test_constant() -> None:
+    of = schedule(ScheduleConfig(), peak=0.1)
+    assert rates(of, [math.inf] * 50) == [0.1] * 50
+    assert {of.rate(update) for update in range(100)} == {0.1}
+    assert not of.exhausted
+
+
+def test_plateau_goes_down_after_more_than_patience_without_a_new_best() -> None:
+    of = schedule(PLATEAU)
+    assert rates(of, [5, 5, 5, 4, 4, 4]) == [1] * 6  # a new best after two makes it wait anew
+    assert rates(of, [4, 9, 4, 4]) == [0.5, 0.5, 0.5, 0.25]
+    assert rates(of, [4, 4, 4]) == [0.25, 0.25, 0.2]  # not 0.125
+    assert rates(of, [4] * 9) == [0.2] * 9
+    assert not of.exhausted  # it was not asked to stop
+
+
+def test_plateau_stops_at_its_least_rate_if_asked() -> None:
+    of = schedule(replace(PLATEAU, stop_at_min=True, patience=0))
+    ended = []
+    for _ in range(6):
+        of.observe(1.0)
+        ended.append((of.rate(0), of.exhausted))
+    assert ended == [(1, False), (0.5, False), (0.25, False), (0.2, False), (0.2, True), (0.2, True)]
+
+
+@pytest.mark.parametrize("stop", range(1, 12))
+def test_a_plateau_goes_on_from_its_state(stop: int) -> None:
+    costs = [3.0, 3.0, 2.0, 2.0, 2.5, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    config = replace(PLATEAU, patience=1, stop_at_min=True)
+    whole, before, after = (schedule(config) for _ in range(3))
+    want = rates(whole, costs)
+    first = rates(before, costs[:stop])
+    after.load(json.loads(json.dumps(before.state())))
+    assert first + rates(after, costs[stop:]) == want
+    assert after.state() == whole.state()
+    assert len(set(want)) == 4
+
+
+def test_a_fresh_plateau_has_a_state_that_json_keeps() -> None:
+    of = schedule(PLATEAU)
+    of.load(json.loads(json.dumps(of.state())))
+    assert rates(of, [1e300, 1e300]) == [1, 1]
+
+
+@pytest.mark.parametrize("updates", [2, 3, 10, 101])
+def test_one_cycle_rises_once_and_falls_to_nothing(updates: int) -> None:
+    of = schedule(ScheduleConfig("one_cycle"), peak=2.0, updates=updates)
+    found = [of.rate(update) for update in range(updates)]
+    assert found[0] == pytest.approx(2 / 25)
+    top = found.index(max(found))
+    assert found[: top + 1] == sorted(found[: top + 1])
+    assert found[top:] == sorted(found[top:], reverse=True)
+    assert max(found) <= 2
+    if updates >= 3:
+        assert found[-1] == pytest.approx(2e-6)
+    if updates == 101:
+        assert top == 30
+        assert found[30] == pytest.approx(2, rel=1e-3)
+        assert found[15] == pytest.approx((2 + 2 / 25) / 2, rel=2e-2)  # half the way in half the time
+        assert found[65] == pytest.approx(1, rel=2e-2)
+
+
+def test_only_a_plateau_has_a_state() -> None:
+    assert schedule(ScheduleConfig()).state() == schedule(ScheduleConfig("one_cycle")).state() == {}
