@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from pfgnn.experiments import reproduce as running
+from pfgnn.experiments.config import Config
 from pfgnn.experiments.gathered import read_gathered
 from pfgnn.experiments.measures import ACCURACY
 from pfgnn.experiments.reproduce import Failure, Progress, reproduce
 from pfgnn.experiments.settings import config_mapping, read_config
 from pfgnn.experiments.tables import TABLES, Row, TableSpec
+from pfgnn.files import write_json
 
 CONFIG = """
 data: {name: csl, options: {copies: 5}, fold: 0}
@@ -83,7 +85,13 @@ class Stage:
 
     def reproduce(self, **options: Any) -> list[Failure]:
         folder = self.folder
-        options = {"out": folder / "results", "runs": folder / "runs", "configs": folder / "configs", **options}
+        options = {
+            "out": folder / "results",
+            "runs": folder / "runs",
+            "configs": folder / "configs",
+            "jobs": 2,
+            **options,
+        }
         return reproduce("tiny", **options)
 
     def calls(self) -> list[str]:
@@ -137,6 +145,7 @@ def test_failures_are_told_and_the_others_run_on(stage: Stage, monkeypatch: pyte
     stage.stub(monkeypatch, seed_0="fail", seed_1="silent")
     seen: list[Progress] = []
     failures = stage.reproduce(rows=["b"], progress=seen.append)
+    failures.sort()
     assert [failure.reason for failure in failures] == [
         "exit status 2: pfgnn: the loss is NaN",
         "exit status 0, but there is no record: nothing on stderr",
@@ -149,10 +158,22 @@ def test_failures_are_told_and_the_others_run_on(stage: Stage, monkeypatch: pyte
     assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
 
 
+def test_a_single_run_at_a_time_stays_in_this_process(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(config: Config, directory: Path, **options: object) -> None:
+        if config.seed == 1:
+            raise FloatingPointError("the loss is no longer finite")
+        write_json(directory / "record.json", {"config": config_mapping(config), "seed": config.seed, "results": {}})
+
+    monkeypatch.setattr("pfgnn.experiments.run.run", run)
+    failures = stage.reproduce(rows=["b"], jobs=1)
+    assert [failure.reason for failure in failures] == ["the loss is no longer finite"]
+    assert stage.keys("b") == [(0, 0), (2, 0)]
+
+
 def test_an_interrupt_stops_the_processes_and_the_next_call_goes_on(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage.stub(monkeypatch, seed_1="hang")
+    stage.stub(monkeypatch, seed_1="hang", seed_2="hang")
     started: list[subprocess.Popen[bytes]] = []
     popen = subprocess.Popen
 
@@ -161,7 +182,7 @@ def test_an_interrupt_stops_the_processes_and_the_next_call_goes_on(
         return started[-1]
 
     def interrupt() -> None:
-        while not (stage.folder / "hanging").exists():
+        while not ((stage.folder / "hanging").exists() and len(started) == 3):  # the first is gathered by then
             time.sleep(0.01)
         signal.raise_signal(signal.SIGINT)
 
@@ -171,12 +192,12 @@ def test_an_interrupt_stops_the_processes_and_the_next_call_goes_on(
     with pytest.raises(KeyboardInterrupt):
         stage.reproduce(rows=["b"])
     thread.join()
-    assert [process.returncode for process in started] == [0, -signal.SIGKILL]
+    assert [process.returncode for process in started] == [0, -signal.SIGKILL, -signal.SIGKILL]
     assert stage.keys("b") == [(0, 0)]
     stage.how()
     assert stage.reproduce(rows=["b"]) == []
     assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
-    assert len(started) == 4
+    assert len(started) == 5
 
 
 def test_records_of_another_config_are_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

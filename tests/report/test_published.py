@@ -27,7 +27,18 @@ LABELS = {
     "table17": "sup_ablation",
 }
 # Rows that we run and the paper does not print.
-OURS = {"table2": {"PF-GNN, T=4"}, "table6": {"MPNN"}, "table16": {"GIN"}, "sr25-reliable": {"GIN", "GIN + PF"}}
+OURS = {
+    "table2": {"PF-GNN, T=4"},
+    "table3": {"LCC, PF-GNN, our setting"},
+    "table6": {"MPNN"},
+    "table14": {
+        f"{name}, {model}, more graphs"
+        for name in ("connectivity", "planarity", "bipartiteness")
+        for model in ("GIN", "PF-GNN")
+    },
+    "table16": {"GIN", "GIN, our setting", "PF-GNN, our setting"},
+    "sr25-reliable": {"GIN", *(f"{backbone} + PF" for backbone in ("GIN", "GCN", "GAT", "GNNML1"))},
+}
 
 
 def printed(tex: str, label: str) -> Counter[str]:

@@ -82,7 +82,7 @@ def predict_run(
     fabric = make_fabric(device, config.training.precision)
     model, scaler = load_weights(directory, record["selected"])
     model.to(fabric.device)
-    K = particles or config.evaluation.particles
+    K = config.evaluation.particles if particles is None else check_positive("particles", particles)
     how = Draws(config.seed, draws, K, batch_size=config.evaluation.batch_size or config.training.batch_size)
     data, graphs = Resident(dataset, fabric.device), np.arange(len(dataset))
     outputs = torch.stack([predict(model, data, graphs, how, number, fabric) for number in range(draws)]).double()
@@ -99,6 +99,9 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str) -> Dataset:
     """The graphs of a file as a dataset with the features that the model reads; its targets mean nothing."""
     if path.suffix == ".pfgnn":
         dataset = Dataset.open(path)
+        want, came = ("node" if task.level == "node" else "graph" for task in (inputs.task, dataset.task))
+        if want != came:
+            raise ValueError(f"{path} must be of the {want} level, as the run is, but it is of the {came} level")
     elif path.suffix in (".g6", ".s6"):
         graphs = read_graph6(path)
         if not graphs:
@@ -129,7 +132,11 @@ def _column(path: Path, name: str) -> list[str]:
         if name not in (table.fieldnames or ()):
             columns = ", ".join(table.fieldnames or ["none"])
             raise ValueError(f"{path} must have a column {name}, but its columns are {columns}")
-        rows = [row[name] for row in table]
+        rows = []
+        for row in table:
+            if row[name] is None:  # the line ends before its column
+                raise ValueError(f"{path} must have a molecule in each line, but line {table.line_num} has none")
+            rows.append(row[name])
     if not rows:
         raise ValueError(f"{path} holds no molecules, but must have one a line")
     return rows

@@ -1,0 +1,142 @@
+"""The training commands as a user meets them."""
+
+import csv
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.experiments.run_samples import packed, small, written
+from tests.training.training_samples import graphs
+
+from pfgnn import cli, cli_train
+from pfgnn.experiments import run as running
+from pfgnn.graphs import to_graph6
+from pfgnn.training import loop
+from pfgnn.training.loop import Status
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def pfgnn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+    """The command line in this process, in a folder of its own: exit status, output, errors."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["pfgnn", *map(str, arguments)])
+        monkeypatch.setattr(cli_train.console, "_width", 200)
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(end.value.code or 0), out, err
+
+    return call
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return written(tmp_path / "small.yaml", small(packed(tmp_path)))
+
+
+def test_train_evaluate_and_predict(pfgnn: Command, config: Path, tmp_path: Path) -> None:
+    status, out, err = pfgnn("train", config, "--set", "seed=3", "--set", "model.particles=4", "--device", "cpu")
+    assert status == 0, err
+    assert "6 updates in" in out
+    assert "Wrote runs/small-seed3/record.json." in out
+    directory = tmp_path / "runs" / "small-seed3"
+    record = json.loads((directory / "record.json").read_text())
+    assert (record["config"]["model"]["particles"], record["seed"]) == (4, 3)
+    assert f"{record['results']['test']['value']:.4f}" in out
+    status, out, err = pfgnn("evaluate", directory, "--device", "cpu")
+    assert status == 0, err
+    assert "Beside the record: equal, to the last bit." in out
+    status, out, err = pfgnn("evaluate", directory, "--set", "evaluation.draws=9", "--device", "cpu")
+    assert status == 0, err
+    assert " 9 " in out
+    assert "Beside the record" not in out
+    (tmp_path / "new.g6").write_text(f"{to_graph6(graphs(20).graph(0))}\n")
+    status, out, err = pfgnn("predict", directory, "new.g6", "--out", "out.csv", "--draws", 3, "--device", "cpu")
+    assert status == 0, err
+    assert "Wrote 1 graphs, means of 3 draws, to out.csv." in out
+    with (tmp_path / "out.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["graph"] == "0"
+    assert float(row["class 0"]) + float(row["class 1"]) == pytest.approx(1)
+
+
+def test_a_record_that_is_not_met_is_said_to_differ(pfgnn: Command, config: Path, tmp_path: Path) -> None:
+    assert pfgnn("train", config, "--out", "run", "--device", "cpu")[0] == 0
+    path = tmp_path / "run" / "record.json"
+    record = json.loads(path.read_text())
+    record["results"]["test"]["value"] += 0.125
+    path.write_text(json.dumps(record))
+    status, out, _ = pfgnn("evaluate", "run", "--device", "cpu")
+    assert status == 0
+    assert "Beside the record: not bit for bit equal: recorded on CPU" in out
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_does(
+    pfgnn: Command, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = running.run
+
+    def interrupted(*arguments: object, report: Callable[[Status], None], **options: object) -> object:
+        def stop(status: Status) -> None:
+            report(status)
+            if status.update == 4:
+                raise KeyboardInterrupt
+
+        return run(*arguments, report=stop, **options)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "run", interrupted)
+        patch.setattr(loop, "SECONDS_BETWEEN_REPORTS", 0.0)
+        status, out, err = pfgnn("train", config, "--out", "run", "--device", "cpu")
+    assert status == 130, err
+    assert f"Stopped. Go on with: pfgnn train {config} --out run --resume" in out
+    assert "epoch" in out
+    assert "loss" in out
+    status, _, err = pfgnn("train", config, "--out", "run", "--device", "cpu")
+    assert (status, err) == (2, "pfgnn: run must be a new directory, but it holds a run; resume it or choose another\n")
+    last = tmp_path / "run" / "last.safetensors"
+    last.write_bytes(last.read_bytes()[:-1])
+    status, _, err = pfgnn("train", config, "--out", "run", "--resume", "--device", "cpu")
+    assert status == 2
+    assert "last.safetensors must be a whole checkpoint" in err
+    status, out, err = pfgnn("train", config, "--out", "run", "--resume-previous", "--device", "cpu")
+    assert status == 0, err
+    assert "6 updates" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["train", "missing.yaml"], "missing.yaml must be a config that can be read, but No such file"),
+        (
+            ["train", "small.yaml", "--set", "model.particels=3"],
+            "model.particels is no setting, but it is set to 3; did",
+        ),
+        (["train", "small.yaml", "--set", "model.width=a"], "model.width must be an integer, but it is 'a'"),
+        (["train", "small.yaml", "--device", "gpu"], "device must be one of auto, cpu, cuda, but it is 'gpu'"),
+        (
+            ["train", "small.yaml", "--set", "training.learning_rate=1e30"],
+            "the loss or its gradient is no longer finite",
+        ),
+        (["train", "small.yaml", "--set", "data.train=missing"], "must be one of train, validation, test, all, but it"),
+        (["evaluate", "."], "must hold a finished run, but no run is there"),
+        (["evaluate", ".", "--set", "model.width=3"], "only settings of evaluation can be changed here, but"),
+        (["predict", ".", "new.g6"], "must hold a finished run, but no run is there"),
+    ],
+)
+def test_wrong_input_gets_one_sentence_and_status_2(
+    pfgnn: Command, config: Path, arguments: list[str], sentence: str
+) -> None:
+    cpu = [] if "--device" in arguments else ["--device", "cpu"]
+    status, _, err = pfgnn(*arguments, *cpu)
+    assert status == 2
+    assert err.startswith("pfgnn: ")
+    assert sentence in err
+    assert err.count("\n") == 1
