@@ -117,13 +117,13 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
         (["train", "missing.yaml"], "missing.yaml must be a config that can be read, but No such file"),
         (
             ["train", "small.yaml", "--set", "model.particels=3"],
-            "model.particels is no setting, but it is set to 3; did",
+            "is set to 3; did you mean particles?",
         ),
         (["train", "small.yaml", "--set", "model.width=a"], "model.width must be an integer, but it is 'a'"),
         (["train", "small.yaml", "--device", "gpu"], "device must be one of auto, cpu, cuda, but it is 'gpu'"),
         (
             ["train", "small.yaml", "--set", "training.learning_rate=1e30"],
-            "the loss or its gradient is no longer finite",
+            "its gradient is no longer finite",
         ),
         (["train", "small.yaml", "--set", "data.train=missing"], "must be one of train, validation, test, all, but it"),
         (["evaluate", "."], "must hold a finished run, but no run is there"),

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Batch as PyGBatch
 
 from pfgnn.data import batching
-from pfgnn.data.batching import Batch, Loader, Resident, neighbour_lists, pad_batch
+from pfgnn.data.batching import Batch, Loader, Resident, join_graphs, neighbour_lists, pad_batch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, GINE, PFGNN
@@ -304,6 +304,9 @@ def test_neighbour_lists_that_are_too_narrow_are_refused() -> None:
     [
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1, but it is 0"),
         ({"pad": (0, 1)}, ValueError, "pad must be at least 1, but it is 0"),
+        ({"world": 0}, ValueError, "world must be at least 1, but it is 0"),
+        ({"block": 0}, ValueError, "block must be at least 1, but it is 0"),
+        ({"block": 3}, ValueError, "block must divide the number of graphs, 4, but it is 3"),
         ({"graphs": [0, 4]}, ValueError, r"graphs must lie in 0..3, but it spans 0..4"),
         ({"graphs": [-1]}, ValueError, r"graphs must lie in 0..3, but it spans -1..-1"),
         ({"graphs": [[0]]}, TypeError, r"graphs must be a row of graph numbers, but it has shape \[1, 1\] of int64"),
@@ -364,3 +367,74 @@ def test_integer_targets_have_the_dtype_of_their_loss(loss: str, dtype: torch.dt
     dataset = random_dataset(0, 3, Task("graph", 2 if loss == "cross_entropy" else 1, loss, "mae"))
     dataset = replace(dataset, y=np.array([[0], [1], [1]]))
     assert next(iter(Loader(dataset))).y.dtype == dtype
+
+
+def keys(loader: Loader, epoch: int, start: int = 0) -> list[list[int]]:
+    """The keys of each batch's graphs."""
+    return [batch.graph_key.tolist() for batch in loader.epoch(epoch, start)]
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 5])
+@pytest.mark.parametrize(("graphs", "batch_size"), [(12, 6), (13, 6), (7, 6), (10, 1), (9, 4), (3, 64)])
+def test_devices_share_every_batch(graphs: int, batch_size: int, world: int) -> None:
+    """In turn, and who has one graph less than the others has the batch's first graph once more."""
+    dataset = random_dataset(14, graphs)
+    whole = keys(Loader(dataset, batch_size=batch_size, shuffle=True, seed=5), 2)
+    shares = [
+        keys(Loader(dataset, batch_size=batch_size, shuffle=True, seed=5, rank=rank, world=world), 2)
+        for rank in range(world)
+    ]
+    for batch, *parts in zip(whole, *shares, strict=True):
+        want = [batch[rank::world] for rank in range(world)]
+        longest = len(want[0])
+        assert parts == [part if len(part) == longest else [*part, batch[0]] for part in want]
+
+
+@pytest.mark.parametrize("world", [1, 2])
+def test_an_epoch_goes_on_where_it_was(world: int) -> None:
+    loader = Loader(random_dataset(15, 23), batch_size=5, shuffle=True, rank=world - 1, world=world)
+    whole = keys(loader, 3)
+    assert len(whole) == 5
+    for start in range(6):
+        assert keys(loader, 3, start) == whole[start:]
+
+
+@pytest.mark.parametrize("block", [1, 2, 4])
+def test_blocks_stay_together_in_a_new_order(block: int) -> None:
+    dataset = random_dataset(16, 24)
+    chosen = np.arange(24)[::-1]
+    loader = Loader(dataset, chosen, 24, shuffle=True, block=block)
+    (first,), (second,) = keys(loader, 0), keys(loader, 1)
+    assert dataset.key is not None
+    blocks = dataset.key[chosen].reshape(-1, block).tolist()
+    for order in (first, second):
+        found = [order[begin : begin + block] for begin in range(0, 24, block)]
+        assert sorted(found) == sorted(blocks)
+        assert found != blocks
+    assert first != second
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 9])
+def test_joined_graphs_are_their_disjoint_union(count: int) -> None:
+    dataset = random_dataset(17, 7, NODES)
+    batch = Resident(dataset).collate(range(7))
+    joined = join_graphs(batch, count)
+    groups = [list(range(7))[begin : begin + count] for begin in range(0, 7, count)]
+    assert joined.num_graphs == len(groups)
+    assert joined.sizes.tolist() == [int(dataset.node_counts[group].sum()) for group in groups]
+    place = {graph: number for number, group in enumerate(groups) for graph in group}
+    assert joined.batch.tolist() == [place[int(graph)] for graph in batch.batch]
+    assert joined.graph_key.tolist() == [batch.graph_key.tolist()[group[0]] for group in groups]
+    for name in ("x", "edge_index", "edge_attr", "y", "pos"):  # nodes and edges stay as they are
+        assert torch.equal(getattr(joined, name), getattr(batch, name))
+    model = build(dataset)
+    last = Resident(dataset).collate(groups[-1])
+    union = last._replace(batch=torch.zeros_like(last.batch), graph_key=last.graph_key[:1])
+    assert_near(predict(model, joined)[-len(last.batch) :], predict(model, union))
+
+
+def test_graphs_with_targets_of_their_own_are_not_joined() -> None:
+    with pytest.raises(
+        ValueError, match="graphs can be joined at node level only, for a graph's target"
+    ):
+        join_graphs(Resident(random_dataset(18, 4)).collate(range(4)), 2)

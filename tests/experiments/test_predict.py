@@ -182,7 +182,7 @@ def test_packed_data_of_another_level_are_refused(
 ) -> None:
     replace(graphs(20, other), splits=PARTS).save(tmp_path / "other.pfgnn")
     want, came = ("node", "graph") if trained == "nodes" else ("graph", "node")
-    with pytest.raises(ValueError, match=rf"other\.pfgnn must be of the {want} level .* but it is of the {came} level"):
+    with pytest.raises(ValueError, match=rf"other\.pfgnn must be of the {want} level, .* it is of the {came} level"):
         predict_run(runs[trained], tmp_path / "other.pfgnn", device="cpu")
 
 

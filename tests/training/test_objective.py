@@ -11,6 +11,7 @@ from pfgnn.model import GIN, PFGNN, NoResampling, SoftResampling
 from pfgnn.model.exact import enumerate_tree, path_predictions
 from pfgnn.model.pfgnn import StepTrace
 from pfgnn.training import Objective, leave_one_out, no_baseline
+from pfgnn.training.objective import Share
 
 N = 4
 EDGES = undirected([(0, 1), (1, 2), (2, 3)])  # no vertex has the mean degree, where a relu sits at its kink
@@ -148,6 +149,44 @@ def test_copies_of_one_graph_draw_apart_in_training() -> None:
     assert task_loss(output.prediction).unique().numel() > 1
     again = model(X.repeat(8, 1), edges, batch=batch, seed=1)
     assert again.prediction.unique().numel() == 1  # with a seed given, equal graphs are treated equally
+
+
+@pytest.mark.parametrize("baseline", [no_baseline, leave_one_out])
+@pytest.mark.parametrize("parts", [[[0, 1, 2], [3, 4]], [[0, 2, 4], [1, 3, 0]], [[0, 1, 2, 3, 4], [0]]])
+def test_the_mean_over_shares_is_the_whole(parts: list[list[int]], baseline: object) -> None:
+    """Loss and gradients; a graph that an earlier share has only fills up."""
+    assert callable(baseline)
+    objective, count = Objective(gamma=0.7, baseline=baseline), 5
+    losses = torch.rand(count, dtype=torch.float64, requires_grad=True)
+    log_prob = torch.randn(count, 3, dtype=torch.float64, requires_grad=True)
+
+    def trace(rows: list[int]) -> list[StepTrace]:
+        blank = torch.zeros(len(rows), 3)
+        return [StepTrace(blank, blank, log_prob[rows], blank, blank, blank)]
+
+    whole = objective(losses, trace(list(range(count))))
+    want = torch.autograd.grad(whole.total, (losses, log_prob))
+    weights = []
+    for place, rows in enumerate(parts):
+        before = {graph for part in parts[:place] for graph in part}
+        weights.append(torch.tensor([float(graph not in before) for graph in rows], dtype=torch.float64))
+    with torch.no_grad():
+        pairs = list(zip(weights, parts, strict=True))
+        sums = sum(torch.stack([(w * losses[rows]).sum(), w.sum()]) for w, rows in pairs)
+    shares = [
+        objective(losses[rows], trace(rows), Share(w, len(parts), lambda tensor: torch.as_tensor(sums)))
+        for w, rows in pairs
+    ]
+    for name in ("total", "task", "policy"):
+        mean = torch.stack([getattr(share, name) for share in shares]).mean()
+        torch.testing.assert_close(mean, getattr(whole, name))
+    got = torch.autograd.grad(torch.stack([share.total for share in shares]).mean(), (losses, log_prob))
+    for mine, theirs in zip(got, want, strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_one_graph_alone_has_no_others_for_a_baseline() -> None:
+    assert leave_one_out(torch.tensor([3.0]), torch.tensor(3.0), torch.tensor(1.0)).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("shape", [(2, 1), (5,), ()])

@@ -99,9 +99,9 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str) -> Dataset:
     """The graphs of a file as a dataset with the features that the model reads; its targets mean nothing."""
     if path.suffix == ".pfgnn":
         dataset = Dataset.open(path)
-        want, came = ("node" if task.level == "node" else "graph" for task in (inputs.task, dataset.task))
-        if want != came:
-            raise ValueError(f"{path} must be of the {want} level, as the run is, but it is of the {came} level")
+        level, found = ("node" if task.level == "node" else "graph" for task in (inputs.task, dataset.task))
+        if level != found:
+            raise ValueError(f"{path} must be of the {level} level, as the run is, but it is of the {found} level")
     elif path.suffix in (".g6", ".s6"):
         graphs = read_graph6(path)
         if not graphs:
