@@ -434,7 +434,5 @@ def test_joined_graphs_are_their_disjoint_union(count: int) -> None:
 
 
 def test_graphs_with_targets_of_their_own_are_not_joined() -> None:
-    with pytest.raises(
-        ValueError, match="graphs can be joined at node level only, for a graph's target"
-    ):
+    with pytest.raises(ValueError, match="graphs can be joined at node level only, for a graph's target"):
         join_graphs(Resident(random_dataset(18, 4)).collate(range(4)), 2)

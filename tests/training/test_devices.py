@@ -54,7 +54,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
             patch.setattr(checkpoint, "write_checkpoint", checkpoint.write_checkpoint)  # which the work changes
             two_processes.work(alone)
         for process in started:
-            message = process.communicate(timeout=60)[1]
+            message = process.communicate(timeout=240)[1]
             assert process.returncode == 0, message
     finally:
         for process in started:

@@ -89,3 +89,11 @@ def test_a_full_disk_stops_the_run_with_its_cause_and_it_goes_on_later(tmp_path:
         one, other = (read_checkpoint(tmp_path / folder / name).tensors for folder in ("whole", "full"))
         assert all(torch.equal(one[key], other[key]) for key in one)
     assert [line["update"] for line in lines(tmp_path / "full")] == [2, 4, 6, 8]
+
+
+def test_a_validation_without_a_value_is_never_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = trainer(tmp_path)
+    values = iter([float("nan"), 0.25, float("nan"), 0.125])
+    monkeypatch.setattr(of, "_score", lambda graphs: next(values))
+    of.train()
+    assert (of.state.best, of.state.best_update) == (0.25, 4)

@@ -123,6 +123,8 @@ def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:
         return np.arange(len(dataset))
     full = name if fold is None else f"fold {fold} {name}"
     if full in dataset.splits:
+        if not len(dataset.splits[full]):
+            raise ValueError(f"the part {full!r} of {dataset.name} must hold at least one graph, but it is empty")
         return dataset.splits[full]
     folds = {split.split()[1] for split in dataset.splits if split.startswith("fold ")}
     if folds and (fold is None or str(fold) not in folds):

@@ -13,7 +13,7 @@ from pfgnn.data import Dataset
 from pfgnn.data.batching import Resident
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
-from pfgnn.experiments.build import Inputs
+from pfgnn.experiments.build import Inputs, adapt
 from pfgnn.experiments.run import CONFIG, load_weights, read_record
 from pfgnn.experiments.settings import read_config
 from pfgnn.files import write_atomically
@@ -78,7 +78,8 @@ def predict_run(
     record, config = read_record(directory), read_config(directory / CONFIG)
     identity = read_checkpoint(directory / (BEST if record["selected"] == "best" else LAST)).state["identity"]
     inputs = Inputs.from_json(identity["inputs"])
-    dataset = read_graphs(path, inputs, smiles_column)
+    dataset = adapt(read_graphs(path, inputs, smiles_column), config.data, config.model)
+    check_features(path, inputs, dataset)
     fabric = make_fabric(device, config.training.precision)
     model, scaler = load_weights(directory, record["selected"])
     model.to(fabric.device)
@@ -113,8 +114,11 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str) -> Dataset:
         dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs), inputs.task)
     else:
         raise ValueError(f"{path} must end in .g6, .s6, .csv or .pfgnn to say what it holds, not in {path.suffix!r}")
-    if inputs.edge_channels is None:
-        dataset = dataset.without_edge_features()
+    return dataset
+
+
+def check_features(path: Path, inputs: Inputs, dataset: Dataset) -> None:
+    """A sentence, if a file's graphs do not have the features that the run was trained on."""
     for name, want, came in (
         ("node", inputs.in_channels, dataset.in_channels),
         ("edge", inputs.edge_channels, dataset.edge_channels),
@@ -123,7 +127,6 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str) -> Dataset:
             raise ValueError(
                 f"{path} must have the {name} features that the run was trained on, {want}, but has {came}"
             )
-    return dataset
 
 
 def _column(path: Path, name: str) -> list[str]:

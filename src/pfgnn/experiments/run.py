@@ -17,12 +17,12 @@ from pfgnn.experiments.build import Inputs, build_model, describe, load_data, pa
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.pairs import tell_pairs_apart
 from pfgnn.experiments.record import provenance, read_json
-from pfgnn.experiments.settings import config_mapping, read_config, write_config
+from pfgnn.experiments.settings import config_mapping, parse_config, read_config, write_config
 from pfgnn.files import write_json
 from pfgnn.training import checkpoint as files
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, evaluate, predict
-from pfgnn.training.loop import Examples, Status, Trainer, evaluation_seed
+from pfgnn.training.loop import Examples, Status, Trainer, check_identity, evaluation_seed
 from pfgnn.training.targets import Standardise
 
 CONFIG, RECORD, METRICS = "config.yaml", "record.json", "metrics.jsonl"
@@ -121,7 +121,9 @@ def run(
     if resume == "no" and (directory / CONFIG).exists():
         raise ValueError(f"{directory} must be a new directory, but it holds a run; resume it or choose another")
     if resume != "no" and (directory / RECORD).exists():
-        return read_record(directory)
+        record = read_record(directory)
+        check_identity(directory / RECORD, config_mapping(parse_config(record["config"])), identity)
+        return record
     this = Run.open(config, device)
     model = build_model(config.model, this.inputs, config.seed)
     trainer = Trainer(

@@ -22,7 +22,8 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
         "at least 1",
         lambda value: value >= 1,
         "model.width model.layers model.step_layers model.towers model.particles model.vertices_per_step "
-        "training.epochs training.updates training.batch_size training.copies training.validate_every "
+        "training.epochs training.updates training.batch_size training.copies training.union training.block "
+        "training.validate_every "
         "training.patience training.checkpoint_every evaluation.particles evaluation.draws evaluation.batch_size "
         "evaluation.pairs.controls",
     ),

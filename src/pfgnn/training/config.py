@@ -9,10 +9,10 @@ class ScheduleConfig:
     """How the learning rate goes.
 
     Args:
-        kind: "constant"; "plateau": times ``factor`` after ``patience`` validations without improvement (of the
-            training loss, where nothing is validated), never below ``min_lr``; "one_cycle": up and down once, over
+        kind: "constant"; "plateau": times ``factor`` after more than ``patience`` validations without improvement (of
+            the training loss, where nothing is validated), never below ``min_lr``; "one_cycle": up and down once, over
             all updates, with ``training.learning_rate`` as its peak.
-        stop_at_min: end the training when a plateau would take the rate below ``min_lr``.
+        stop_at_min: end the training when a plateau would take the rate below ``min_lr``, where it already is.
     """
 
     kind: Literal["constant", "plateau", "one_cycle"] = "constant"
@@ -41,7 +41,7 @@ class TrainingConfig:
         standardise: scale regression targets to mean 0 and deviation 1 over the training part; predictions are
             mapped back.
         validate_every: epochs from one validation to the next.
-        patience: validations without improvement after which training stops; None for never.
+        patience: training stops after more than so many validations without improvement; None for never.
         checkpoint_every: updates from one checkpoint to the next; None for one each validation.
         precision: "float32" or "bf16" (mixed).
     """

@@ -116,6 +116,12 @@ class Trainer:
         identity: dict[str, Any],
         report: Callable[[Status], None] = lambda status: None,
     ) -> None:
+        if len(examples.train) % config.block:
+            raise ValueError(
+                f"training.block must divide the {len(examples.train)} training graphs, not {config.block}"
+            )
+        if config.union > 1 and fabric.world_size > 1:
+            raise ValueError("training.union must be 1 on several devices, where a batch is dealt out graph by graph")
         self.examples, self.task, self.config = examples, task, config
         self.seed, self.draws, self.fabric = seed, draws, fabric
         self.folder, self.identity, self.report = folder, identity, report
@@ -127,7 +133,7 @@ class Trainer:
             self.class_weights = class_weights(y, task.outputs).to(fabric.device)
         self.loader = Loader(
             examples.data,
-            examples.train.repeat(config.copies),
+            examples.train.reshape(-1, config.block).repeat(config.copies, 0).reshape(-1),
             config.batch_size,
             shuffle=True,
             seed=seed,
@@ -168,6 +174,8 @@ class Trainer:
         self.begun = time.perf_counter() - self.state.seconds
         if self.fabric.is_global_zero:
             self._cut_metrics()
+            for left_over in self.folder.glob(".*.safetensors"):  # by a process that was killed while it wrote
+                left_over.unlink()
         while not self.state.finished:
             self._epoch()
 
@@ -301,6 +309,8 @@ class Trainer:
         write_atomically(path, lambda temporary: temporary.write_text("".join(whole)))
 
     def _save(self) -> None:
+        if self.fabric.world_size > 1:  # the checkpoint holds one device's; from here on all hold the mean
+            self.sums.copy_(over_devices(self.fabric, self.sums, "mean"))
         self._means(self.sums)  # never keep weights that a loss without a value has reached
         self.state.seconds = time.perf_counter() - self.begun
         self._write(lambda: files.keep_last(self.folder, self._checkpoint()))
