@@ -45,6 +45,7 @@ GENERATED: dict[str, dict[str, Any]] = {
     "planarity": {"train": 4, "test": 2},
     "bipartiteness": {"train": 4, "test": 2},
 }
+BREC_TASK = Task("pair", 16, "none", "pairs")
 MOLECULES: dict[str, dict[str, Any]] = {
     "zinc": {"task": Task("graph", 1, "l1", "mae"), "node_categories": (28,), "edge_categories": (4,)},
     "alchemy": {"task": Task("graph", 12, "l1", "mae"), "node_categories": (6,), "edge_categories": (4,)},
@@ -84,6 +85,9 @@ def stand_in(name: str) -> Dataset:
     if name == "exp":
         made = Dataset.from_graphs(graphs, [0, 1] * 10, name=name, pairs=np.arange(20).reshape(-1, 2))
         return replace(made, x=rng.integers(2, size=(160, 1)), node_categories=(2,), splits=k_folds(20, 10))
+    if name == "brec":
+        pairs = np.arange(20).reshape(-1, 2)
+        return Dataset.from_graphs(graphs, np.repeat(range(10), 2), BREC_TASK, name=name, pairs=pairs)
     facts = MOLECULES[name]
     binary = facts["task"].loss == "binary_cross_entropy"
     y = np.arange(20)[:, None] % 2 if binary else rng.normal(size=(20, facts["task"].outputs))

@@ -19,7 +19,9 @@ def test_csl_shows_all_statistics_and_what_was_not_run(tmp_path: Path) -> None:
         ("std", "0", "7.07", "2 of 20"),
     ]
     assert Line("GIN", "mean", "10 (Dwivedi et al., 2020)", "not run", "0 of 20") in lines
-    assert Line("3-WL GNN", "median", "-", "not run", "0 of 20") in lines
+    assert Line("3-WL GNN", "mean", "97.8 (Dwivedi et al., 2020)", "not run", "0 of 20") in lines
+    assert not any(line.row == "3-WL GNN" and line.column == "median" for line in lines)  # neither has it
+    assert [line.column for line in lines if line.row == "PF-GNN, T=4"] == ["mean"]  # only ours, and not run
     assert Line("RP-GIN", "min", "10 (Dwivedi et al., 2020)", "-", "-") in lines
     assert Line("PF-GNN, T=4", "mean", "-", "not run", "0 of 20") in lines
 

@@ -39,7 +39,9 @@ def table_lines(results: Path, name: str) -> list[Line]:
         paper = published.get(row.title, PublishedRow(row.title, {}))
         runs = found.get(row.name)
         count = f"{len(runs.runs) if runs else 0} of {len(row.run_keys())}"
-        for measure in row.measures:
+        # Of a row that was not run, only what the paper has of it, or that it is there.
+        shown = [measure for measure in row.measures if runs or measure.column in paper.cells] or row.measures[:1]
+        for measure in shown:
             number = summary(runs, measure) if runs else NOT_RUN
             lines.append(Line(row.title, measure.column, _cell(paper, measure.column), number, count))
         measured = {measure.column for measure in row.measures}
