@@ -14,7 +14,7 @@ from pfgnn import cli, cli_train
 from pfgnn.experiments import run as running
 from pfgnn.graphs import to_graph6
 from pfgnn.training import loop
-from pfgnn.training.loop import Status
+from pfgnn.training.log import Status
 
 Command = Callable[..., tuple[int, str, str]]
 

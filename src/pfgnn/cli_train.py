@@ -13,7 +13,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pfgnn.training.loop import Status
+    from pfgnn.training.log import Status
 
 console = Console()
 

@@ -23,7 +23,7 @@ from pfgnn.experiments.run import Run, checksum, evaluate_run, load_weights, rea
 from pfgnn.experiments.settings import config_mapping, read_config
 from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, read_checkpoint
 from pfgnn.training.evaluate import predict
-from pfgnn.training.loop import Status
+from pfgnn.training.log import Status
 
 
 @pytest.fixture(scope="module")

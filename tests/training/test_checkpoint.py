@@ -22,6 +22,7 @@ from pfgnn.training.checkpoint import (
     LAST,
     PREVIOUS,
     Checkpoint,
+    check_identity,
     keep_last,
     load_model,
     load_optimiser,
@@ -31,7 +32,6 @@ from pfgnn.training.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from pfgnn.training.loop import check_identity
 
 TENSORS = {
     "model.weight": torch.tensor([[0.1, -1.0], [float("inf"), 5e-324]], dtype=torch.float64),

@@ -22,7 +22,9 @@ from pfgnn.files import write_json
 from pfgnn.training import checkpoint as files
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, evaluate, predict
-from pfgnn.training.loop import Examples, Status, Trainer, check_identity, evaluation_seed
+from pfgnn.training.examples import Examples
+from pfgnn.training.log import Status
+from pfgnn.training.loop import Trainer, evaluation_seed
 from pfgnn.training.targets import Standardise
 
 CONFIG, RECORD, METRICS = "config.yaml", "record.json", "metrics.jsonl"
@@ -122,7 +124,7 @@ def run(
         raise ValueError(f"{directory} must be a new directory, but it holds a run; resume it or choose another")
     if resume != "no" and (directory / RECORD).exists():
         record = read_record(directory)
-        check_identity(directory / RECORD, config_mapping(parse_config(record["config"])), identity)
+        files.check_identity(directory / RECORD, config_mapping(parse_config(record["config"])), identity)
         return record
     this = Run.open(config, device)
     model = build_model(config.model, this.inputs, config.seed)
@@ -144,7 +146,7 @@ def run(
     if this.fabric.is_global_zero:
         directory.mkdir(parents=True, exist_ok=True)
         write_config(directory / CONFIG, config)
-        trainer.writer = _writer(directory, trainer.state.update) if tensorboard else None
+        trainer.metrics.writer = _writer(directory, trainer.state.update) if tensorboard else None
     trainer.train()
     selected = trainer.load_best()
     begun = time.perf_counter()

@@ -100,6 +100,17 @@ def owned(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
 
 
+def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any], where: str = "") -> None:
+    """A sentence that names the first key in which a checkpoint's identity differs from this run's."""
+    for key in [*wanted, *(key for key in found if key not in wanted)]:
+        name = f"{where}{key}"
+        here, there = wanted.get(key), found.get(key)
+        if isinstance(here, dict) and isinstance(there, dict):
+            check_identity(path, there, here, f"{name}.")
+        elif here != there:
+            raise ValueError(f"{path} belongs to another run: {name} was {there!r} there, but is {here!r} here")
+
+
 def _checksum(tensors: dict[str, Tensor], state: str) -> int:
     crc = zlib.crc32(state.encode())
     for name in sorted(tensors):

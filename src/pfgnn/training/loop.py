@@ -1,35 +1,31 @@
 """The training loop. All that it depends on is in its checkpoint, so a run that was killed goes on bit for bit."""
 
-import json
 import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from pfgnn.data.batching import Batch, Indices, Loader, Resident, join_graphs
+from pfgnn.data.batching import Batch, Indices, Loader, join_graphs
 from pfgnn.data.task import Task
-from pfgnn.files import write_atomically
 from pfgnn.training import checkpoint as files
 from pfgnn.training.checkpoint import Checkpoint
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.devices import over_devices
 from pfgnn.training.evaluate import Draws, evaluate, predict
+from pfgnn.training.examples import Examples, padding
+from pfgnn.training.log import Metrics, Status
 from pfgnn.training.losses import class_weights
 from pfgnn.training.metrics import higher_is_better
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
 from pfgnn.training.optimise import make_optimiser, make_schedule, set_rate
 from pfgnn.training.step import Replayed, Step, replayable
 from pfgnn.training.targets import Standardise
-
-if TYPE_CHECKING:
-    from torch.utils.tensorboard import SummaryWriter
 
 BASELINES = {"leave_one_out": leave_one_out, "none": no_baseline}
 SECONDS_BETWEEN_REPORTS = 0.5
@@ -55,35 +51,6 @@ class State:
     waited: int = 0
     seconds: float = 0.0
     finished: bool = False
-
-
-class Status(NamedTuple):
-    """What a progress bar shows; means since the last validation, None where there is none yet."""
-
-    update: int
-    updates: int
-    epoch: int
-    loss: float
-    policy_loss: float
-    ess: float
-    learning_rate: float
-    validation: float | None
-
-
-class Examples(NamedTuple):
-    """The graphs of a run: all of them on the device, the numbers of those to train on, to validate on."""
-
-    data: Resident
-    targets: Tensor  # of every graph, or node, on the CPU: [G, C] or [N, C]
-    train: Indices
-    validation: Indices | None
-
-    def y(self, graphs: Indices) -> Tensor:
-        """The targets of the given graphs."""
-        if not self.data.node_level:
-            return self.targets[torch.from_numpy(graphs)]
-        first, count = self.data.node_first[graphs].tolist(), self.data.node_counts[graphs].tolist()
-        return torch.cat([self.targets[f : f + n] for f, n in zip(first, count, strict=True)])
 
 
 class Trainer:
@@ -167,13 +134,14 @@ class Trainer:
         if static:
             self.loader.pad = pad
         self.reported = 0.0
-        self.writer: SummaryWriter | None = None  # for TensorBoard, if anybody asks
+        self.metrics = Metrics(folder)
 
     def train(self) -> None:
         """Train to the end; a loss that is not finite stops the run with a sentence."""
         self.begun = time.perf_counter() - self.state.seconds
         if self.fabric.is_global_zero:
-            self._cut_metrics()
+            # Within an epoch the last update is yet to be validated.
+            self.metrics.cut(self.state.update - (self.state.batch > 0))
             for left_over in self.folder.glob(".*.safetensors"):  # by a process that was killed while it wrote
                 left_over.unlink()
         while not self.state.finished:
@@ -182,7 +150,7 @@ class Trainer:
     def resume(self, path: Path) -> None:
         """Go on from a checkpoint of this very run."""
         tensors, state = files.read_checkpoint(path)
-        check_identity(path, state["identity"], self.identity)
+        files.check_identity(path, state["identity"], self.identity)
         files.load_model(self.model.module, files.owned("model", tensors), path)
         files.load_optimiser(self.optimiser.optimizer, files.owned("optimiser", tensors))
         self.sums.copy_(tensors["sums"])
@@ -195,7 +163,7 @@ class Trainer:
             return "last"
         self.fabric.barrier()  # the first device may still be writing them
         tensors, state = files.read_checkpoint(self.folder / files.BEST)
-        check_identity(self.folder / files.BEST, state["identity"], self.identity)
+        files.check_identity(self.folder / files.BEST, state["identity"], self.identity)
         files.load_model(self.model.module, files.owned("model", tensors), self.folder / files.BEST)
         return "best"
 
@@ -275,7 +243,7 @@ class Trainer:
         patience = self.config.patience
         state.finished |= self.schedule.exhausted or (patience is not None and state.waited > patience)
         state.seconds = time.perf_counter() - self.begun
-        self._write(lambda: self._log(status))
+        self._write(lambda: self.metrics.append(status, state.seconds))
         self.sums.zero_()
         self.report(status)
 
@@ -289,24 +257,6 @@ class Trainer:
         loss, policy_loss, ess, _ = means
         rate = self.schedule.rate(max(self.state.update - 1, 0))
         return Status(self.state.update, self.updates, self.state.epoch, loss, policy_loss, ess, rate, validation)
-
-    def _log(self, status: Status) -> None:
-        line = {**status._asdict(), "seconds": round(self.state.seconds, 3)}
-        with (self.folder / "metrics.jsonl").open("a") as file:
-            file.write(json.dumps(line) + "\n")
-        if self.writer is not None:
-            for name in ("loss", "policy_loss", "ess", "learning_rate", "validation"):
-                if line[name] is not None:
-                    self.writer.add_scalar(name, line[name], status.update)
-            self.writer.flush()
-
-    def _cut_metrics(self) -> None:
-        """Drop the lines that a killed run wrote after its last checkpoint, if it had one, and a half-written one."""
-        path = self.folder / "metrics.jsonl"
-        validated = self.state.update - (self.state.batch > 0)  # within an epoch the last update is yet to be validated
-        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        whole = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= validated]
-        write_atomically(path, lambda temporary: temporary.write_text("".join(whole)))
 
     def _save(self) -> None:
         if self.fabric.world_size > 1:  # the checkpoint holds one device's; from here on all hold the mean
@@ -336,17 +286,6 @@ class Trainer:
         return Checkpoint(tensors, state)
 
 
-def padding(examples: Examples, batch_size: int) -> tuple[int, int] | None:
-    """To multiples of what nodes and edges to pad batches, so that a handful of shapes occurs; None if one does."""
-    data, train = examples.data, examples.train
-    if len(np.unique(data.node_counts[train])) == len(np.unique(data.edge_counts[train])) == 1:
-        return None
-    rows = min(batch_size, len(train))
-    means = (rows * counts[train].mean() for counts in (data.node_counts, data.edge_counts))
-    nodes, edges = (2 ** round(math.log2(max(mean, 128) / 8)) for mean in means)
-    return nodes, edges
-
-
 def training_seed(seed: int, update: int) -> int:
     """The seed of an update's draws; those of evaluation are negative, so that the two never meet."""
     return (seed % 2**31) * 2**32 + update
@@ -355,14 +294,3 @@ def training_seed(seed: int, update: int) -> int:
 def evaluation_seed(seed: int) -> int:
     """The seed of the first evaluation draw of a run; validation takes this one, tests the next million."""
     return -(seed % 2**31 + 1) * 2**32
-
-
-def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any], where: str = "") -> None:
-    """A sentence that names the first key in which a checkpoint's identity differs from this run's."""
-    for key in [*wanted, *(key for key in found if key not in wanted)]:
-        name = f"{where}{key}"
-        here, there = wanted.get(key), found.get(key)
-        if isinstance(here, dict) and isinstance(there, dict):
-            check_identity(path, there, here, f"{name}.")
-        elif here != there:
-            raise ValueError(f"{path} belongs to another run: {name} was {there!r} there, but is {here!r} here")
