@@ -1,5 +1,6 @@
 """A step replayed from a CUDA graph is the plain step."""
 
+import gc
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,6 +61,17 @@ def test_padding_changes_no_gradient(tmp_path: Path, task: str, device: torch.de
     step = of.step.step if isinstance(of.step, Replayed) else of.step
     for number, (plain, padded) in enumerate(zip(batches(of, False), batches(of, True), strict=True)):
         assert_same(results(of, step, plain, number), results(of, step, padded, number))
+
+
+def test_a_step_holds_on_to_nothing(tmp_path: Path) -> None:
+    of = made(tmp_path, "classes", "cpu")
+    assert isinstance(of.step, Step)
+    results(of, of.step, batches(of, False)[0], 0)
+    assert not of.sums.requires_grad
+    before = sum(isinstance(thing, Tensor) for thing in gc.get_objects())
+    for number in range(3):
+        of.step(batches(of, False)[0], torch.tensor(number))
+    assert sum(isinstance(thing, Tensor) for thing in gc.get_objects()) <= before + 3
 
 
 @cuda

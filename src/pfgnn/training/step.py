@@ -70,7 +70,8 @@ class Step:
         ess = torch.zeros_like(norm)
         if output.trace:
             ess = torch.stack([step.ess[: batch.num_graphs].mean() for step in output.trace]).mean()
-        self.sums += torch.stack([loss.task.detach(), loss.policy.detach(), ess, norm, torch.ones_like(norm)])
+        with torch.no_grad():  # else the sums would hold on to the graph of every update
+            self.sums += torch.stack([loss.task, loss.policy, ess, norm, torch.ones_like(norm)])
 
 
 class Replayed:
