@@ -49,7 +49,7 @@ def random_dataset(seed: int, graphs: int, task: Task = CLASSES, nodes: int = 6,
 
 def by_loop(dataset: Dataset, graphs: list[int]) -> dict[str, Tensor]:
     """The fields of a batch, graph by graph."""
-    names = {*Batch._fields, "row_start"} - {"num_graphs", "node_level", "padding"}
+    names = {*Batch._fields, "row_start"} - {"num_graphs", "node_level"}
     fields: dict[str, list[Any]] = {name: [] for name in names}
     nodes_before = edges_before = 0
     for place, g in enumerate(graphs):
@@ -76,7 +76,7 @@ def by_loop(dataset: Dataset, graphs: list[int]) -> dict[str, Tensor]:
 
 def assert_equals_loop(batch: Batch, dataset: Dataset, graphs: list[int]) -> None:
     want = by_loop(dataset, graphs)
-    assert (batch.num_graphs, batch.node_level, batch.padding) == (len(graphs), dataset.task.level == "node", 0)
+    assert (batch.num_graphs, batch.node_level) == (len(graphs), dataset.task.level == "node")
     for name, tensor in want.items():
         got = getattr(batch, name)
         if name in ("edge_attr", "pos") and getattr(dataset, name) is None:

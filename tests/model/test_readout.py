@@ -3,11 +3,11 @@ import math
 import pytest
 import torch
 
-from pfgnn.model import GIN, PFGNN, SoftResampling
+from pfgnn.model import SoftResampling
 from pfgnn.model.batch import make_batch
 from pfgnn.model.belief import Belief, normalise
 from pfgnn.model.randomness import make_noise
-from pfgnn.model.readout import LEAST_SHARE, Readout, RunningNorm
+from pfgnn.model.readout import Readout
 
 GRAPH = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1]))
 
@@ -66,65 +66,3 @@ def test_unknown_options() -> None:
         Readout(3, 1, 2, pool="median")
     with pytest.raises(ValueError, match="level must be one of graph, node, but it is 'edge'"):
         Readout(3, 1, 2, level="edge")
-
-
-def test_a_new_norm_changes_nothing() -> None:
-    f = torch.randn(4, 3)
-    torch.testing.assert_close(RunningNorm(3, eps=0.0).eval()(f, 4), f)
-
-
-def test_running_means_are_those_of_the_passes_so_far() -> None:
-    """The mean of all passes at first, later at least a share for the newest; in evaluation nothing changes."""
-    norm = RunningNorm(2)
-    passes = [torch.randn(5, 2) * 3 + 7 for _ in range(40)]
-    mean, variance = torch.zeros(2), torch.ones(2)
-    for number, f in enumerate(passes):
-        torch.testing.assert_close(norm(f, 5), (f - mean) / (variance + 1e-4).sqrt())  # as they were before it
-        share = max(1 / (number + 1), LEAST_SHARE)
-        mean = mean + share * (f.mean(0) - mean)
-        variance = variance + share * ((f - mean).square().mean(0) - variance)
-        if number == 9:
-            torch.testing.assert_close(norm.mean, torch.stack(passes[:10]).mean((0, 1)))
-    torch.testing.assert_close(norm.mean, mean)
-    torch.testing.assert_close(norm.variance, variance)
-    norm.eval()
-    norm(passes[0] + 100, 5)
-    torch.testing.assert_close(norm.mean, mean)
-    assert norm.passes == 40
-
-
-def test_rows_of_padding_do_not_count() -> None:
-    plain, padded = RunningNorm(2), RunningNorm(2)
-    f = torch.randn(5, 2)
-    plain(f, 5)
-    out = padded(torch.cat([f, torch.full((3, 2), 1e6)]), 5)
-    assert torch.equal(plain.mean, padded.mean)
-    assert torch.equal(plain.variance, padded.variance)
-    assert len(out) == 8
-
-
-def trained_norm() -> PFGNN:
-    torch.manual_seed(0)
-    model = PFGNN(GIN(4, layers=1), 2, steps=1, particles=2, running_norm=True)
-    for _ in range(3):
-        model(*PATHS)
-    return model
-
-
-PATHS = (torch.zeros(5, 0), torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]]), None, torch.tensor([0, 0, 0, 1, 1]))
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_a_graph_is_read_the_same_in_any_batch(training: bool) -> None:
-    x, edges, _, batch = PATHS
-    together = trained_norm().train(training)(*PATHS, seed=1, graph_key=torch.tensor([5, 6])).prediction
-    alone = trained_norm().train(training)(x[:3], edges[:, :4], None, batch[:3], seed=1, graph_key=torch.tensor([5]))
-    torch.testing.assert_close(alone.prediction, together[:1])
-
-
-def test_the_means_are_part_of_a_checkpoint() -> None:
-    model, again = trained_norm(), PFGNN(GIN(4, layers=1), 2, steps=1, particles=2, running_norm=True)
-    assert model.state_dict()["readout.norm.mean"].any()
-    again.load_state_dict(model.state_dict())
-    one, other = (of.eval()(*PATHS, seed=1).prediction for of in (model, again))
-    assert torch.equal(one, other)

@@ -53,7 +53,7 @@ def predictions(fabric: Fabric, level: str, part: str) -> Tensor:
 def normed(folder: Path, fabric: Fabric) -> Trainer:
     """A model whose buffers change in training, after two epochs."""
     torch.manual_seed(0)
-    model = PFGNN(GIN(8, layers=1), 2, steps=1, particles=2, running_norm=True)
+    model = PFGNN(GIN(8, layers=1, norm="batch"), 2, steps=1, particles=2)
     of = trainer(folder, replace(CONFIG, epochs=2, batch_size=5), model=model, fabric=fabric)
     of.train()
     return of

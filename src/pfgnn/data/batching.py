@@ -24,7 +24,7 @@ class Batch(NamedTuple):
 
     Fields: ``x`` [N, F], with F = 0 where there are no features; ``edge_index`` [2, E]; ``edge_attr`` [E, Fe] or None;
     ``batch`` [N]; ``y`` [G, C], or [N, C] at ``node_level``; ``graph_key`` [G]; ``pos`` [N, 3] or None; ``sizes`` [G],
-    nodes a graph; ``num_graphs``, without the graph that is padding; ``padding``, rows of ``y`` that are padding.
+    nodes a graph; ``num_graphs``, without the graph that is padding.
     """
 
     x: Tensor
@@ -37,7 +37,6 @@ class Batch(NamedTuple):
     sizes: Tensor
     num_graphs: int
     node_level: bool = False
-    padding: int = 0
 
     @property
     def row_start(self) -> Tensor:
@@ -118,7 +117,6 @@ class Resident:
             size.split(batch_size),
             np.diff(begins, append=len(graphs)).tolist(),
             [self.node_level] * len(n),
-            [0] * len(n),
         )
         yield from map(Batch._make, zip(*columns, strict=True))
 
@@ -234,7 +232,6 @@ def pad_batch(batch: Batch, node_multiple: int, edge_multiple: int) -> Batch:
         sizes=torch.cat([batch.sizes, batch.sizes.new_full((1,), more)]),
         num_graphs=batch.num_graphs,
         node_level=batch.node_level,
-        padding=more if batch.node_level else 1,
     )
 
 

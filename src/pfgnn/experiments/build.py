@@ -189,7 +189,6 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         observe=SetObservation(D) if config.observe == "set" else NoObservation(),
         resample=resampling[config.resample](),
         second_moment=config.second_moment,
-        running_norm=config.running_norm,
         **common,
     )
 

@@ -81,7 +81,6 @@ class ModelConfig:
     alpha: float = 0.5
     pool: Literal["mean", "sum", "max"] = "mean"
     second_moment: bool = False
-    running_norm: bool = False
 
 
 @dataclass(frozen=True)

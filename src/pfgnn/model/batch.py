@@ -12,8 +12,7 @@ class GraphBatch(NamedTuple):
     """Several graphs as one: N nodes, E directed edges, G graphs.
 
     Fields: ``edge_index`` [2, E]; ``edge_attr`` [E, ...] or None; ``batch`` [N], the sorted graph number of
-    each node; ``sizes`` [G], nodes per graph; ``num_graphs`` = G; ``padding``, how many rows of an output at the end
-    are padding.
+    each node; ``sizes`` [G], nodes per graph; ``num_graphs`` = G.
     """
 
     edge_index: Tensor
@@ -21,7 +20,6 @@ class GraphBatch(NamedTuple):
     batch: Tensor
     sizes: Tensor
     num_graphs: int
-    padding: int = 0
 
     @property
     def first(self) -> Tensor:

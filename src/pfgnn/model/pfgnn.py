@@ -67,7 +67,7 @@ class PFGNN(nn.Module):
         mask_used: never individualise a vertex twice, while there are others.
         width: D, where the backbone does not say its ``width``.
         policy, individualise, observe, resample: the steps' parts; the paper's by default.
-        level, pool, second_moment, running_norm: see :class:`Readout`.
+        level, pool, second_moment: see :class:`Readout`.
     """
 
     def __init__(
@@ -91,7 +91,6 @@ class PFGNN(nn.Module):
         level: str = "graph",
         pool: str = "mean",
         second_moment: bool = False,
-        running_norm: bool = False,
     ) -> None:
         super().__init__()
         D = self.width = _width(backbone, width)
@@ -114,7 +113,7 @@ class PFGNN(nn.Module):
             check_module(name, getattr(self, name))
         _width(self.individualise, D)
         C = check_positive("out_channels", out_channels)
-        self.readout = Readout(D, steps, C, level, pool, second_moment, running_norm)
+        self.readout = Readout(D, steps, C, level, pool, second_moment)
         # The seed of the next training pass. Saved with the parameters, so that a resumed run draws as if unbroken.
         self.register_buffer("passes", torch.zeros((), dtype=torch.int64))
         self.passes: Tensor
@@ -132,7 +131,6 @@ class PFGNN(nn.Module):
         node_key: Tensor | None = None,
         chunk: int | None = None,
         num_graphs: int | None = None,
-        padding: int = 0,
     ) -> Output:
         """Run Algorithm 1 on a batch of graphs.
 
@@ -147,12 +145,10 @@ class PFGNN(nn.Module):
                 training pass without a seed from its place too.
             node_key: a number per node [N], likewise; by default the node's position in its graph.
             chunk: particles computed at a time, to bound memory; the numbers stay the same.
-            padding: rows at the end of the prediction that stand for nothing, and count in no running mean.
             num_graphs: G; whoever gives it vouches for the input, which is then not checked: on a GPU nothing waits.
         """
         K = self.particles if particles is None else check_positive("particles", particles)
         H, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs)  # 3
-        graph = graph._replace(padding=padding)
         size = self._chunk(chunk, K)
         chunks = [slice(k, min(k + size, K)) for k in range(0, K, size)]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from pfgnn.data.batching import Batch
 from pfgnn.data.task import Task
@@ -56,7 +57,6 @@ class Step:
             seed=seed,
             graph_key=fold(batch.graph_key, place),
             num_graphs=graphs,
-            padding=batch.padding,
         )
         y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
         losses = graph_losses(self.task, output.prediction, y, batch.batch, graphs, self.class_weights)
@@ -113,8 +113,12 @@ class Replayed:
 
 
 def replayable(model: nn.Module, optimiser: torch.optim.Optimizer, fabric: Fabric) -> bool:
-    """Whether a step may be held by a CUDA graph: one GPU, a model of static shapes, an optimiser that allows it."""
+    """Whether a step may be held by a CUDA graph: one GPU, a model of static shapes, an optimiser that allows it.
+
+    And no norm over the batch, which its padding would enter.
+    """
     static = all(getattr(part.backbone, "static", False) for part in model.modules() if isinstance(part, Refine))
+    static = static and not any(isinstance(part, _BatchNorm) for part in model.modules())
     capturable = all(group.get("capturable", False) for group in optimiser.param_groups)
     return fabric.device.type == "cuda" and fabric.world_size == 1 and static and capturable
 

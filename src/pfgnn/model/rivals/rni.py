@@ -69,7 +69,6 @@ class RNI(Alone):
         node_key: Tensor | None = None,
         chunk: int | None = None,
         num_graphs: int | None = None,
-        padding: int = 0,
     ) -> Output:
         """Predict from K initialisations; the arguments are those of :meth:`PFGNN.forward`."""
         K = self.particles if particles is None else check_positive("particles", particles)
