@@ -17,6 +17,7 @@ from pfgnn.model.backbones.gnnml1 import GNNML1Layer
 from pfgnn.model.backbones.mpnn import MPNNLayer
 from pfgnn.model.backbones.pna import PNALayer
 from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.batch import make_batch
 
 D = 12
 BACKBONES: dict[str, Callable[[], Stack]] = {
@@ -51,7 +52,7 @@ def assert_layers_agree(ours: nn.Module, theirs: nn.Module, edges: bool = False)
     x, edge_index, edge_attr = random_graph(10, 16, D, dtype=torch.float64)
     ours, theirs = ours.double(), theirs.double()
     want = theirs(x, edge_index, edge_attr) if edges else theirs(x, edge_index)
-    torch.testing.assert_close(ours(x, edge_index, edge_attr), want)
+    torch.testing.assert_close(ours(x, make_batch(x, edge_index, edge_attr, None)), want)
 
 
 def copy_linear(target: nn.Module, weight: Tensor, bias: Tensor | None = None) -> None:
@@ -124,7 +125,8 @@ def test_mpnn_is_pygs_edge_network_then_a_gru() -> None:
     assert conv.bias is not None
     conv.bias.data = ours.root.bias.data
     x, edge_index, edge_attr = random_graph(10, 16, D, dtype=torch.float64)
-    torch.testing.assert_close(ours(x, edge_index, edge_attr), ours.gru(conv(x, edge_index, edge_attr).relu(), x))
+    graph = make_batch(x, edge_index, edge_attr, None)
+    torch.testing.assert_close(ours(x, graph), ours.gru(conv(x, edge_index, edge_attr).relu(), x))
 
 
 def test_gnnml1_is_its_equation() -> None:
@@ -133,7 +135,7 @@ def test_gnnml1_is_its_equation() -> None:
     A = torch.zeros(10, 10, dtype=torch.float64)
     A[edge_index[1], edge_index[0]] = 1
     want = layer.own(x) + A @ layer.neighbours(x) + layer.left(x) * layer.right(x)
-    torch.testing.assert_close(layer(x, edge_index, None), want)
+    torch.testing.assert_close(layer(x, make_batch(x, edge_index, None, None)), want)
 
 
 @pytest.mark.parametrize("kind", [GCN, GAT, GIN, GINE, GNNML1, MPNN, PNA])

@@ -1,25 +1,49 @@
 """The graphs of one forward pass, and the checks on what a caller hands in."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from pfgnn.model.segments import segment_count
+from pfgnn.kernels.segments import Segments, make_segments
 
 
-class GraphBatch(NamedTuple):
+@dataclass(frozen=True)
+class GraphBatch:
     """Several graphs as one: N nodes, E directed edges, G graphs.
 
-    Fields: ``edge_index`` [2, E]; ``edge_attr`` [E, ...] or None; ``batch`` [N], the sorted graph number of
-    each node; ``sizes`` [G], nodes per graph; ``num_graphs`` = G.
+    Args:
+        edge_index: [2, E], in order of the targets.
+        edge_attr: [E, ...], or None.
+        batch: the sorted graph number of each node, [N].
+        num_graphs: G.
     """
 
     edge_index: Tensor
     edge_attr: Tensor | None
     batch: Tensor
-    sizes: Tensor
     num_graphs: int
+
+    @cached_property
+    def nodes(self) -> Segments:
+        """The nodes of each graph."""
+        return make_segments(self.batch, self.num_graphs, ordered=True)
+
+    @cached_property
+    def sources(self) -> Segments:
+        """The edges that leave each node."""
+        return make_segments(self.edge_index[0], len(self.batch), ordered=False)
+
+    @cached_property
+    def targets(self) -> Segments:
+        """The edges that reach each node."""
+        return make_segments(self.edge_index[1], len(self.batch), ordered=True)
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        """Nodes per graph, [G]."""
+        return self.nodes.count
 
     @property
     def first(self) -> Tensor:
@@ -32,10 +56,11 @@ def make_batch(
 ) -> GraphBatch:
     """Check the arguments of a forward pass and bind them together; one sentence says what is wrong.
 
-    A caller who gives ``num_graphs`` vouches for the rest: nothing is checked, and nothing waits for the device.
+    A caller who gives ``num_graphs`` vouches for the rest, also for edges in order of their targets: nothing is
+    checked, and nothing waits for the device.
     """
     if num_graphs is not None and batch is not None:
-        return GraphBatch(edge_index, edge_attr, batch, segment_count(batch, num_graphs), num_graphs)
+        return GraphBatch(edge_index, edge_attr, batch, num_graphs)
     for name, value in (("x", x), ("edge_index", edge_index), ("edge_attr", edge_attr), ("batch", batch)):
         if not isinstance(value, Tensor) and (value is not None or name == "edge_index"):
             raise TypeError(f"{name} must be a torch tensor, but it is a {type(value).__name__}")
@@ -59,7 +84,7 @@ def make_batch(
             raise ValueError("edge_attr must be finite, but it holds NaN or infinity")
     if batch is None:
         batch = torch.zeros(num_nodes, dtype=torch.int64, device=edge_index.device)
-    return _with_sizes(edge_index, edge_attr, batch)
+    return _ordered(edge_index, edge_attr, batch, _count_graphs(edge_index, batch))
 
 
 def _num_nodes(x: Tensor | None, batch: Tensor | None) -> int:
@@ -79,19 +104,27 @@ def _num_nodes(x: Tensor | None, batch: Tensor | None) -> int:
     return num_nodes
 
 
-def _with_sizes(edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor) -> GraphBatch:
+def _count_graphs(edge_index: Tensor, batch: Tensor) -> int:
     if (batch[1:] < batch[:-1]).any() or int(batch[0]) < 0:
         raise ValueError("batch must be sorted and not negative, but it is not")
     gaps = (batch[1:] - batch[:-1] > 1).nonzero()
     if len(gaps) or int(batch[0]) > 0:
         missing = int(batch[gaps[0]]) + 1 if len(gaps) and int(batch[0]) == 0 else 0
         raise ValueError(f"batch must name every graph from 0 on, but graph {missing} has no node")
-    sizes = torch.bincount(batch)
     crossing = batch[edge_index[0]] != batch[edge_index[1]]
     if crossing.any():
         u, v = edge_index[:, crossing][:, 0].tolist()
         raise ValueError(f"edge_index must stay within a graph, but edge ({u}, {v}) joins two graphs of batch")
-    return GraphBatch(edge_index, edge_attr, batch, sizes, len(sizes))
+    return int(batch[-1]) + 1
+
+
+def _ordered(edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor, num_graphs: int) -> GraphBatch:
+    target = edge_index[1]
+    if (target[1:] < target[:-1]).any():
+        order = target.argsort(stable=True)
+        edge_index = edge_index[:, order]
+        edge_attr = None if edge_attr is None else edge_attr[order]
+    return GraphBatch(edge_index, edge_attr, batch, num_graphs)
 
 
 def _name(tensor: Tensor) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.model.segments import spread
+from pfgnn.kernels.select import select_particles
 
 # A weight below e^-80 changes nothing in float32; without a floor, an unbounded observation could make log w = -inf.
 LOG_WEIGHT_FLOOR = -80.0
@@ -39,11 +39,8 @@ class Belief(NamedTuple):
 
     def select(self, ancestors: Tensor, log_weights: Tensor, batch: Tensor) -> "Belief":
         """Particle k becomes a copy of its ancestor, with new weights: ancestors, log_weights [G, K]."""
-        N, K, D = self.embeddings.shape
-        row = torch.arange(N, device=batch.device)[:, None]  # [N, 1]
-        place = K * row + ancestors[batch]  # [N, K], in the flattened belief
-        used = None if self.used is None else self.used.flatten()[place]
-        return Belief(spread(self.embeddings.reshape(-1, D), place.flatten()).view(N, K, D), log_weights, used)
+        used = None if self.used is None else self.used.gather(1, ancestors[batch])
+        return Belief(select_particles(self.embeddings, ancestors, batch), log_weights, used)
 
 
 def initial_belief(embeddings: Tensor, particles: int, num_graphs: int, track_used: bool) -> Belief:

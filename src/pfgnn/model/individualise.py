@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from pfgnn.model.numeric import bounded, check_positive
 from pfgnn.model.policy import Draw
 from pfgnn.model.randomness import Noise, Purpose
-from pfgnn.model.segments import segment_sum, spread
 
 
 class Individualise(nn.Module, ABC):
@@ -35,12 +34,12 @@ class Individualise(nn.Module, ABC):
         N, _, D = H.shape
         H = H.expand(-1, K, -1).reshape(-1, D)  # [N K, D]
         place = (K * draw.vertices + column).flatten()  # of the drawn vertices, [G K m]
-        h = spread(H, place).view(*draw.vertices.shape, D)  # [G, K, m, D]
+        h = H.index_select(0, place).view(*draw.vertices.shape, D)  # [G, K, m, D]
         change = self.recolour(h, noise, step, particles) - h
         change[..., self.dimensions :] = 0
         # Added, not written: a draw that is not valid repeats a vertex, and must add nothing to it.
         change = torch.where(draw.valid[..., None], change, 0.0)
-        return bounded(H + segment_sum(change.view(-1, D), place, len(H))).view(N, K, D)
+        return bounded(H.index_add(0, place, change.view(-1, D))).view(N, K, D)
 
     @abstractmethod
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:

@@ -1,16 +1,32 @@
 """Normalisation of node embeddings between layers: per graph and particle, batch, layer, none.
 
-All take embeddings [N, ..., D] with the nodes first, and the graph number of each node.
+All take embeddings [N, ..., D] with the nodes first, and the nodes of each graph.
 """
+
+from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.numeric import bounded
-from pfgnn.model.segments import segment_mean, spread
+from pfgnn.kernels.norm import activate_graphs, normalise_graphs
+from pfgnn.kernels.segments import Segments
+from pfgnn.model.numeric import bounded, largest
 
 
-class GraphNorm(nn.Module):
+class Norm(nn.Module, ABC):
+    """A normalisation, and what follows it in a layer."""
+
+    @abstractmethod
+    def forward(self, h: Tensor, nodes: Segments) -> Tensor:
+        """Normalise: h [N, ..., D] -> [N, ..., D]."""
+
+    def activate(self, h: Tensor, x: Tensor | None, nodes: Segments) -> Tensor:
+        """relu(norm(h)), plus x if it is given."""
+        y = self(h, nodes).relu()
+        return y if x is None else x + y
+
+
+class GraphNorm(Norm):
     """y = γ (h - α μ) / √(mean (h - α μ)² + ε) + β, μ and mean over the nodes of each graph and particle.
 
     Cai et al., ICML 2021. It keeps no running statistics, so training and evaluation agree, on regular graphs
@@ -18,7 +34,7 @@ class GraphNorm(nn.Module):
     rounding errors would be blown up to the size of colours.
 
     Args: width: D.  eps: ε.
-    Shapes: h [N, ..., D], batch [N] -> [N, ..., D].
+    Shapes: h [N, ..., D] -> [N, ..., D].
     """
 
     def __init__(self, width: int, eps: float = 1e-2) -> None:
@@ -34,15 +50,16 @@ class GraphNorm(nn.Module):
         nn.init.zeros_(self.shift)
         nn.init.ones_(self.mean_scale)
 
-    def forward(self, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+    def forward(self, h: Tensor, nodes: Segments) -> Tensor:
         """Normalise; see the class."""
-        h = bounded(h)
-        centred = h - self.mean_scale * spread(segment_mean(h, batch, num_graphs), batch)
-        variance = segment_mean(centred.square(), batch, num_graphs)
-        return self.scale * centred * spread(torch.rsqrt(variance + self.eps), batch) + self.shift
+        return normalise_graphs(h, self.scale, self.shift, self.mean_scale, self.eps, largest(h.dtype), nodes)
+
+    def activate(self, h: Tensor, x: Tensor | None, nodes: Segments) -> Tensor:
+        """relu(norm(h)), plus x if it is given."""
+        return activate_graphs(h, x, self.scale, self.shift, self.mean_scale, self.eps, largest(h.dtype), nodes)
 
 
-class BatchNorm(nn.Module):
+class BatchNorm(Norm):
     """Batch normalisation over all nodes, graphs and particles, with running statistics.
 
     On regular graphs these statistics are worthless (all nodes are equal before the first individualisation):
@@ -53,7 +70,7 @@ class BatchNorm(nn.Module):
         super().__init__()
         self.norm = nn.BatchNorm1d(width)
 
-    def forward(self, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+    def forward(self, h: Tensor, nodes: Segments) -> Tensor:
         """Normalise; see the class."""
         rows = bounded(h).reshape(-1, h.shape[-1])
         if self.training and len(rows) == 1:
@@ -61,25 +78,25 @@ class BatchNorm(nn.Module):
         return self.norm(rows).view_as(h)
 
 
-class LayerNorm(nn.Module):
+class LayerNorm(Norm):
     """Layer normalisation of each node's embedding by itself."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(width)
 
-    def forward(self, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+    def forward(self, h: Tensor, nodes: Segments) -> Tensor:
         """Normalise; see the class."""
         return self.norm(bounded(h))
 
 
-class NoNorm(nn.Module):
+class NoNorm(Norm):
     """The identity, kept finite."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
 
-    def forward(self, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+    def forward(self, h: Tensor, nodes: Segments) -> Tensor:
         """Return h; see the class."""
         return bounded(h)
 

@@ -15,8 +15,13 @@ Option = TypeVar("Option")
 
 def bounded(values: Tensor) -> Tensor:
     """The values clamped to ±1e16: the identity on any sane input, and never infinite on an insane one."""
-    limit = min(BOUND, torch.finfo(values.dtype).max)
+    limit = largest(values.dtype)
     return values.clamp(-limit, limit)
+
+
+def largest(dtype: torch.dtype) -> float:
+    """The largest value that :func:`bounded` leaves."""
+    return min(BOUND, torch.finfo(dtype).max)
 
 
 def choose(argument: str, name: str, options: Mapping[str, Option]) -> Option:

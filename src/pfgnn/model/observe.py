@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
+from pfgnn.kernels.segments import segment_mean
 from pfgnn.model.batch import GraphBatch
-from pfgnn.model.segments import segment_mean
 
 
 class SetObservation(nn.Module):
@@ -25,7 +25,7 @@ class SetObservation(nn.Module):
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         """The particles' log scores; see the class."""
-        pooled = segment_mean(self.phi(H), graph.batch, graph.num_graphs)  # [G, K, D]
+        pooled = segment_mean(self.phi(H), graph.nodes)  # [G, K, D]
         return self.bound * (self.rho(pooled).squeeze(-1) / self.bound).tanh()
 
 

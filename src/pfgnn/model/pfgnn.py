@@ -1,6 +1,7 @@
 """PF-GNN (Dupty, Dong, Lee, ICLR 2022): Algorithm 1. Line numbers are those of the paper's listing."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -190,7 +191,7 @@ class PFGNN(nn.Module):
         if x is not None and num_graphs is None:
             self.encode_nodes.check(x)
         H = self.encode_nodes(graph.batch if x is None else x)
-        graph = graph._replace(edge_attr=self._encode_edges(edge_index, edge_attr, H.dtype, num_graphs is None))
+        graph = replace(graph, edge_attr=self._encode_edges(graph, H.dtype, num_graphs is None))
         if graph_key is None:
             graph_key = default_graph_key(graph)
             if self.training and seed is None:  # equal graphs of a batch draw apart, as a baseline over it needs
@@ -201,9 +202,8 @@ class PFGNN(nn.Module):
         check_key("node_key", node_key, graph.batch)
         return H, graph, make_noise(self._seed(seed), graph_key, node_key, graph.batch)
 
-    def _encode_edges(
-        self, edge_index: Tensor, edge_attr: Tensor | None, dtype: torch.dtype, check: bool
-    ) -> Tensor | None:
+    def _encode_edges(self, graph: GraphBatch, dtype: torch.dtype, check: bool) -> Tensor | None:
+        edge_attr = graph.edge_attr
         if edge_attr is not None and not any(isinstance(p, Refine) and p.reads_edge_attr for p in self.modules()):
             raise ValueError(
                 f"edge_attr was given, but the backbone {type(self.refine[0].backbone).__name__} does not read it; "
@@ -215,7 +215,7 @@ class PFGNN(nn.Module):
             raise ValueError("edge_attr is None, but the model was built with edge_channels")
         if check and edge_attr is not None:
             self.encode_edges.check(edge_attr)
-        return self.encode_edges(edge_index[0] if edge_attr is None else edge_attr)
+        return self.encode_edges(graph.edge_index[0] if edge_attr is None else edge_attr)
 
     def _chunk(self, chunk: int | None, K: int) -> int:
         if chunk is None:

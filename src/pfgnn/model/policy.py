@@ -5,10 +5,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from pfgnn.kernels.draw import draw_vertex
+from pfgnn.kernels.segments import segment_log_softmax, segment_sum
 from pfgnn.model.batch import GraphBatch
-from pfgnn.model.randomness import Noise, Purpose, gumbel
+from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.refine import Refine
-from pfgnn.model.segments import segment_argmax, segment_log_softmax, segment_sum
 
 # The score of a vertex that may not be drawn: its probability underflows to 0, and nothing turns into NaN.
 FORBIDDEN = -1e30  # scores are at least float32
@@ -63,7 +64,7 @@ def allowed_vertices(used: Tensor | None, graph: GraphBatch) -> Tensor | None:
     """The vertices a particle may draw: the unused ones, or all once every vertex is used: [N, K] or None."""
     if used is None:
         return None
-    left = segment_sum((~used).long(), graph.batch, graph.num_graphs)  # [G, K]
+    left = segment_sum((~used).long(), graph.nodes)  # [G, K]
     return ~used | (left == 0)[graph.batch]
 
 
@@ -78,10 +79,12 @@ def mark_used(used: Tensor | None, draw: Draw) -> Tensor | None:
 
 def log_probabilities(scores: Tensor, free: Tensor | None, graph: GraphBatch) -> Tensor:
     """log P(v | H) = log softmax of the scores over the free vertices of each graph: [N, K] -> [N, K]."""
+    return segment_log_softmax(_of_free(scores, free), graph.nodes)
+
+
+def _of_free(scores: Tensor, free: Tensor | None) -> Tensor:
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    if free is not None:
-        scores = torch.where(free, scores, FORBIDDEN)
-    return segment_log_softmax(scores, graph.batch, graph.num_graphs)
+    return scores if free is None else torch.where(free, scores, FORBIDDEN)
 
 
 def draw_vertices(
@@ -89,16 +92,14 @@ def draw_vertices(
 ) -> Draw:
     """m distinct vertices a particle, one after the other, each v ~ P(V | H) over those left (line 7).
 
-    Gumbel's trick: argmax_v log P(v) + g_v is a draw from P. Its noise sits on the nodes, so it can be carried
-    along with a relabelling. Scores [N, K], or [N, 1] while all particles are equal; free [N, K] or None.
+    The noise sits on the nodes, so it can be carried along with a relabelling. Scores [N, K], or [N, 1] while all
+    particles are equal; free [N, K] or None.
     """
     vertices, valid, log_prob = [], [], []
     for j in range(m):
-        log_p = log_probabilities(scores, free, graph)  # [N, K] or [N, 1]
-        g = gumbel(noise.per_node(step, Purpose.VERTEX, particles, draw=j))  # [N, K], float64: no ties
-        v = segment_argmax(log_p.detach() + g, graph.batch, graph.num_graphs)  # [G, K]
+        keys = noise.particle_keys(step, Purpose.VERTEX, particles, j)  # [G, K]
+        v, log_p_v = draw_vertex(_of_free(scores, free), keys, noise.node, graph.nodes)  # [G, K]
         column = torch.arange(v.shape[1], device=v.device)
-        log_p_v = log_p.expand(-1, v.shape[1]).gather(0, v)
         ok = torch.ones_like(v, dtype=torch.bool) if free is None else free[v, column]
         vertices.append(v)
         valid.append(ok)

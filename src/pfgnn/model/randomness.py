@@ -10,12 +10,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pfgnn.kernels.hashing import fold, mix, uniform
+from pfgnn.kernels.segments import make_segments, segment_sum
 from pfgnn.model.batch import GraphBatch
-from pfgnn.model.segments import segment_sum
-
-# SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), its constants as signed 64-bit integers: torch wraps on overflow.
-GOLDEN = 0x9E3779B97F4A7C15 - 2**64
-MULTIPLIERS = ((30, 0xBF58476D1CE4E5B9 - 2**64), (27, 0x94D049BB133111EB - 2**64))
 
 
 class Purpose(IntEnum):
@@ -45,9 +42,13 @@ class Noise(NamedTuple):
         """Uniform numbers in (0, 1) for particle numbers [K], float64 [G, K]."""
         return uniform(fold(self._keys(step, purpose)[:, None], particles))
 
+    def particle_keys(self, step: int, purpose: Purpose, particles: Tensor, draw: int) -> Tensor:
+        """Keys for particle numbers [K], [G, K], into which each node folds its own; ``draw`` numbers repeats."""
+        return fold(fold(self._keys(step, purpose)[:, None], particles), draw)
+
     def per_node(self, step: int, purpose: Purpose, particles: Tensor, draw: int = 0) -> Tensor:
         """Uniform numbers in (0, 1) for particle numbers [K], float64 [N, K]; ``draw`` numbers repeats."""
-        keys = fold(fold(self._keys(step, purpose)[:, None], particles), draw)  # [G, K]
+        keys = self.particle_keys(step, purpose, particles, draw)
         return uniform(fold(keys[self.batch], self.node[:, None]))
 
     def normal_per_particle(self, step: int, purpose: Purpose, particles: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -84,7 +85,9 @@ def default_graph_key(graph: GraphBatch) -> Tensor:
     """
     owner = graph.batch[graph.edge_index[0]]  # [E]
     source, target = graph.edge_index - graph.first[owner]
-    return fold(segment_sum(fold(mix(source), target), owner, graph.num_graphs), graph.sizes)
+    return fold(
+        segment_sum(fold(mix(source), target), make_segments(owner, graph.num_graphs, ordered=True)), graph.sizes
+    )
 
 
 def default_node_key(graph: GraphBatch) -> Tensor:
@@ -101,32 +104,3 @@ def check_key(argument: str, key: Tensor, like: Tensor) -> Tensor:
     if key.shape != like.shape:
         raise ValueError(f"{argument} must have shape {list(like.shape)}, but it has {list(key.shape)}")
     return key
-
-
-def fold(key: Tensor, word: int | Tensor) -> Tensor:
-    """Hash one more integer into a key (broadcasting)."""
-    step = GOLDEN * (word + 1)
-    if isinstance(step, int):  # Python's integers do not wrap, torch's do
-        step = (step + 2**63) % 2**64 - 2**63
-    return mix(key + step)
-
-
-def mix(z: Tensor) -> Tensor:
-    """SplitMix64's output function, a bijection of the 64-bit integers."""
-    for shift, multiplier in MULTIPLIERS:
-        z = (z ^ _shift_right(z, shift)) * multiplier
-    return z ^ _shift_right(z, 31)
-
-
-def uniform(key: Tensor) -> Tensor:
-    """The key's upper 52 bits as a float64 strictly inside (0, 1), exact and free of ties in practice."""
-    return (_shift_right(key, 12).double() + 0.5) * 2.0**-52
-
-
-def gumbel(u: Tensor) -> Tensor:
-    """Standard Gumbel numbers from uniform ones."""
-    return -torch.log(-torch.log(u))
-
-
-def _shift_right(z: Tensor, bits: int) -> Tensor:
-    return (z >> bits) & ((1 << (64 - bits)) - 1)  # torch shifts the sign in; the mask takes it out

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor, nn
 
+from pfgnn.kernels.segments import segment_max, segment_mean, segment_sum, spread
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.numeric import choose
-from pfgnn.model.segments import segment_max, segment_mean, segment_sum, spread
 
 POOLS = {"sum": segment_sum, "mean": segment_mean, "max": segment_max}
 
@@ -43,14 +43,14 @@ class Readout(nn.Module):
         if H.shape[1] == 1:  # all particles equal, and the weights sum to 1
             powers = [H[:, 0]] if not self.second_moment else [H[:, 0], H[:, 0].square()]
         else:
-            w = spread(belief.weights, graph.batch)[:, None].to(H.dtype)  # [N, 1, K]
+            w = spread(belief.weights, graph.nodes)[:, None].to(H.dtype)  # [N, 1, K]
             powers = [(w @ power).squeeze(1) for power in ([H, H.square()] if self.second_moment else [H])]
         return torch.cat(powers, -1)
 
     def features(self, moments: list[Tensor], graph: GraphBatch) -> Tensor:
         """f̃(G), what the head reads: T + 1 moments [N, D'] -> [G, (T + 1) D'] or [N, (T + 1) D']."""
         f = torch.cat(moments, -1)
-        return f if self.pool is None else self.pool(f, graph.batch, graph.num_graphs)
+        return f if self.pool is None else self.pool(f, graph.nodes)
 
     def forward(self, moments: list[Tensor], graph: GraphBatch) -> Tensor:
         """Predict; see the class."""

@@ -47,7 +47,7 @@ class Refine(nn.Module):
     def _call(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """The backbone with those of PyG's optional arguments that it takes; its result is checked."""
         extra: list[Tensor] = []
-        named: dict[str, object] = {"batch": graph.batch, "batch_size": graph.num_graphs}
+        named: dict[str, object] = {"batch": graph.batch, "batch_size": graph.num_graphs, "graph": graph}
         named = {name: value for name, value in named.items() if name in self.accepts}
         if graph.edge_attr is not None and self.reads_edge_attr:
             if Parameter.VAR_POSITIONAL in self.variadic:
@@ -72,7 +72,6 @@ def copies(graph: GraphBatch, K: int) -> GraphBatch:
         edge_index=shifted.flatten(1),
         edge_attr=None if graph.edge_attr is None else torch.cat([graph.edge_attr] * K),
         batch=(graph.batch + graph.num_graphs * copy_number).flatten(),
-        sizes=graph.sizes.repeat(K),
         num_graphs=K * graph.num_graphs,
     )
 

@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from pfgnn.data.task import Task
+from pfgnn.kernels.segments import make_segments, segment_mean
 from pfgnn.model.numeric import choose
-from pfgnn.model.segments import segment_mean
 
 CLASSES = ("cross_entropy", "weighted_cross_entropy")
 
@@ -50,7 +50,7 @@ def graph_losses(
     losses = choose("task.loss", task.loss, LOSSES)(prediction, y)
     if class_weights is not None:
         losses = losses * class_weights[y[:, 0]]
-    return segment_mean(losses, batch, num_graphs) if task.level == "node" else losses
+    return segment_mean(losses, make_segments(batch, num_graphs, ordered=True)) if task.level == "node" else losses
 
 
 def class_weights(y: Tensor, classes: int) -> Tensor:

@@ -63,7 +63,7 @@ class Objective:
     def __call__(self, losses: Tensor, trace: list[StepTrace], share: Share | None = None) -> Loss:
         """The loss of a batch from its graphs' task losses [G] and the trace of the forward pass.
 
-        At node level a graph's loss is the mean over its nodes, see ``pfgnn.model.segments.segment_mean``. With a
+        At node level a graph's loss is the mean over its nodes, see ``pfgnn.kernels.segments.segment_mean``. With a
         ``share``, the mean over devices of the losses (and so of their gradients) is that of the whole batch.
         """
         graphs = (len(trace[0].log_prob),) if trace else tuple(losses.shape[:1])

@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor, nn
 
+from pfgnn.kernels.segments import Segments, segment_max, segment_sum, spread
 from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import check_positive
-from pfgnn.model.segments import segment_log_softmax, segment_sum, spread
 
 
 class GATLayer(nn.Module):
@@ -31,15 +32,24 @@ class GATLayer(nn.Module):
         nn.init.xavier_uniform_(self.target)
         nn.init.zeros_(self.bias)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """x [N, ..., D], edge_index [2, E] -> [N, ..., D]."""
-        loops = torch.arange(len(x), device=x.device).expand(2, -1)
-        source, target = torch.cat([edge_index, loops], 1)
+    def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """x [N, ..., D] -> [N, ..., D]."""
+        sources, targets = graph.sources, graph.targets
         h = self.linear(x).unflatten(-1, (self.heads, -1))  # [N, ..., heads, D / heads]
-        score = spread((h * self.source).sum(-1), source) + spread((h * self.target).sum(-1), target)
-        score = nn.functional.leaky_relu(score, 0.2)  # [E + N, ..., heads]
-        attention = segment_log_softmax(score, target, len(x)).exp()
-        return segment_sum(attention[..., None] * spread(h, source), target, len(x)).flatten(-2) + self.bias
+        sent, received = (h * self.source).sum(-1), (h * self.target).sum(-1)  # [N, ..., heads]
+        own = nn.functional.leaky_relu(sent + received, 0.2)  # of j = i
+        score = nn.functional.leaky_relu(spread(sent, sources) + spread(received, targets), 0.2)  # [E, ..., heads]
+        # A node without neighbours has its own score alone.
+        top = torch.where(_any(targets, own), segment_max(score.detach(), targets).maximum(own), own).detach()
+        weight, own_weight = (score - spread(top, targets)).exp(), (own - top).exp()
+        total = segment_sum(weight, targets) + own_weight
+        around = segment_sum(weight[..., None] * spread(h, sources), targets) + own_weight[..., None] * h
+        return (around / total[..., None]).flatten(-2) + self.bias
+
+
+def _any(segments: Segments, like: Tensor) -> Tensor:
+    """Whether each segment has rows, [S, 1, ...] with as many axes as ``like``."""
+    return (segments.count > 0).view(-1, *(1,) * (like.dim() - 1))
 
 
 class GAT(Stack):

@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from pfgnn.kernels.segments import sum_neighbours
 from pfgnn.model.backbones.stack import Stack
-from pfgnn.model.segments import segment_count, segment_sum, spread
+from pfgnn.model.batch import GraphBatch
 
 
 class GCNLayer(nn.Module):
@@ -19,13 +20,12 @@ class GCNLayer(nn.Module):
         """Zero the bias; the linear map resets itself."""
         nn.init.zeros_(self.bias)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """x [N, ..., D], edge_index [2, E] -> [N, ..., D]."""
-        source, target = edge_index
-        degree = 1 + segment_count(target, len(x))
+    def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """x [N, ..., D] -> [N, ..., D]."""
+        degree = 1 + graph.targets.count
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
         h = scale * self.linear(x)
-        return scale * (h + segment_sum(spread(h, source), target, len(x))) + self.bias
+        return scale * (h + sum_neighbours(h, graph.sources, graph.targets)) + self.bias
 
 
 class GCN(Stack):

@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from pfgnn.kernels.segments import segment_sum, spread, sum_neighbours
 from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
-from pfgnn.model.segments import segment_sum, spread
+from pfgnn.model.batch import GraphBatch
 
 
 class GINLayer(nn.Module):
@@ -19,24 +20,22 @@ class GINLayer(nn.Module):
         """Zero ε; the linear maps reset themselves."""
         nn.init.zeros_(self.eps)
 
-    def message(self, x: Tensor, source: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """What each edge carries: x [N, ..., D] -> [E, ..., D]."""
-        return spread(x, source)
+    def neighbours(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """The sum over j: x [N, ..., D] -> [N, ..., D]."""
+        return sum_neighbours(x, graph.sources, graph.targets)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """x [N, ..., D], edge_index [2, E], edge_attr [E, D] -> [N, ..., D]."""
-        source, target = edge_index
-        neighbours = segment_sum(self.message(x, source, edge_attr), target, len(x))
-        return self.mlp((1 + self.eps) * x + neighbours)
+    def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """x [N, ..., D] -> [N, ..., D]."""
+        return self.mlp((1 + self.eps) * x + self.neighbours(x, graph))
 
 
 class GINELayer(GINLayer):
     """h_i ← MLP((1 + ε) h_i + Σ_{j ∈ N(i)} relu(h_j + e_ij)), ε learned."""
 
-    def message(self, x: Tensor, source: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """What each edge carries: x [N, ..., D], edge_attr [E, D] -> [E, ..., D]."""
-        edge_attr = check_edge_attr("GINE", edge_attr, x.shape[-1])
-        return (spread(x, source) + particles_like(edge_attr, x)).relu()
+    def neighbours(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """The sum over j: x [N, ..., D] -> [N, ..., D]."""
+        edge_attr = check_edge_attr("GINE", graph.edge_attr, x.shape[-1])
+        return segment_sum((spread(x, graph.sources) + particles_like(edge_attr, x)).relu(), graph.targets)
 
 
 class GIN(Stack):

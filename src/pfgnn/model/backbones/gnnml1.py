@@ -2,8 +2,9 @@
 
 from torch import Tensor, nn
 
+from pfgnn.kernels.segments import sum_neighbours
 from pfgnn.model.backbones.stack import Stack
-from pfgnn.model.segments import segment_sum, spread
+from pfgnn.model.batch import GraphBatch
 
 
 class GNNML1Layer(nn.Module):
@@ -16,10 +17,9 @@ class GNNML1Layer(nn.Module):
         self.left = nn.Linear(width, width)
         self.right = nn.Linear(width, width)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """x [N, ..., D], edge_index [2, E] -> [N, ..., D]."""
-        source, target = edge_index
-        around = segment_sum(spread(self.neighbours(x), source), target, len(x))
+    def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """x [N, ..., D] -> [N, ..., D]."""
+        around = sum_neighbours(self.neighbours(x), graph.sources, graph.targets)
         return self.own(x) + around + self.left(x) * self.right(x)
 
 

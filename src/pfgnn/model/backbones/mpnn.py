@@ -2,8 +2,9 @@
 
 from torch import Tensor, nn
 
+from pfgnn.kernels.segments import segment_mean, spread
 from pfgnn.model.backbones.stack import Stack, check_edge_attr
-from pfgnn.model.segments import segment_mean, spread
+from pfgnn.model.batch import GraphBatch
 
 
 class MPNNLayer(nn.Module):
@@ -18,13 +19,12 @@ class MPNNLayer(nn.Module):
         self.root = nn.Linear(width, width)  # R and b
         self.gru = nn.GRUCell(width, width)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """x [N, ..., D], edge_index [2, E], edge_attr [E, D] -> [N, ..., D]."""
-        source, target = edge_index
-        matrix = self.edge_network(check_edge_attr("MPNN", edge_attr, self.width))
+    def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D]."""
+        matrix = self.edge_network(check_edge_attr("MPNN", graph.edge_attr, self.width))
         matrix = matrix.view(-1, self.width, self.width)  # [E, D, D]
         h = x.view(len(x), -1, self.width)  # [N, K, D], K = 1 without a particle axis
-        message = segment_mean(spread(h, source) @ matrix, target, len(x)).view_as(x)
+        message = segment_mean(spread(h, graph.sources) @ matrix, graph.targets).view_as(x)
         m = (self.root(x) + message).relu()
         return self.gru(m.reshape(-1, self.width), x.reshape(-1, self.width)).view_as(x)
 

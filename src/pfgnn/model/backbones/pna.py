@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
+from pfgnn.kernels.aggregate import aggregate
+from pfgnn.model.backbones.stack import Stack, check_edge_attr
+from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import check_positive
-from pfgnn.model.segments import segment_count, segment_max, segment_mean, segment_min, spread
 
 
 class PNALayer(nn.Module):
@@ -39,28 +40,41 @@ class PNALayer(nn.Module):
         nn.init.uniform_(self.post, -bound, bound)
         nn.init.uniform_(self.post_bias, -bound, bound)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """x [N, ..., D], edge_index [2, E], edge_attr [E, D] if built with edges -> [N, ..., D]."""
-        source, target = edge_index
-        message = spread(self.from_source(x), source) + spread(self.from_target(x), target)  # [E, ..., towers * D]
+    def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D] if built with edges."""
+        edge = None
         if self.from_edge is not None:
-            edge = self.from_edge(check_edge_attr("PNA", edge_attr, x.shape[-1]))
-            message = message + particles_like(edge, x)
-        message = message.unflatten(-1, (self.towers, -1))  # [E, ..., towers, D]
+            edge = self.from_edge(check_edge_attr("PNA", graph.edge_attr, x.shape[-1]))
+        a = aggregate(self.from_source(x), edge, self.towers, graph.sources, graph.targets)  # [N, ..., towers, 4 D]
+        of_aggregates, of_own, bias = self._maps()
+        y = a.view(-1, *a.shape[-2:]).transpose(0, 1) @ of_aggregates  # [towers, N ..., 3 D / towers]
+        own = torch.addmm(bias, x.reshape(-1, x.shape[-1]), of_own)  # [N ..., towers * 4 * D / towers]
 
-        size = len(x)
-        mean = segment_mean(message, target, size)
-        variance = segment_mean(message.square(), target, size) - mean.square()
-        std = variance.clamp(min=1e-5).sqrt()  # the floor keeps the gradient of the root finite
-        low, high = segment_min(message, target, size), segment_max(message, target, size)
-        a = torch.cat([mean, low, high, std], -1)  # [N, ..., towers, 4 D]
+        count = graph.targets.count
+        amplify = (count.clamp(min=1) + 1).to(x.dtype).log() / self.mean_log_degree  # [N]
+        scale = torch.stack([torch.ones_like(amplify), amplify, 1 / amplify], 1)  # [N, 3]
+        scale_own = torch.cat([scale * (count > 0)[:, None], torch.ones_like(amplify)[:, None]], 1)  # [N, 4]
+        y = y.view(self.towers, len(x), -1, 3, y.shape[-1] // 3)  # [towers, N, ..., 3, D / towers]
+        own = own.view(len(x), -1, self.towers, 4, y.shape[-1])  # [N, ..., towers, 4, D / towers]
+        out = torch.einsum("tnkso,ns->nkto", y, scale) + torch.einsum("nktso,ns->nkto", own, scale_own)
+        return self.mix(out.flatten(2)).view_as(x)
 
-        degree = segment_count(target, size).clamp(min=1).to(x.dtype)
-        amplify = ((degree + 1).log() / self.mean_log_degree).view(-1, *(1,) * x.dim())  # [N, 1, ..., 1]
-        own = x[..., None, :].expand_as(mean)
-        s = torch.cat([own, a, a * amplify, a / amplify], -1)  # [N, ..., towers, 13 D]
-        out = torch.einsum("...tf,tfo->...to", s, self.post) + self.post_bias
-        return self.mix(out.flatten(-2))
+    def _maps(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The maps from aggregates and from h_i to the towers' outputs, for each scaler, and the latter's bias.
+
+        B h_i is the same in all messages to i: it moves through mean, min and max as it is, and not into std. So it is
+        no part of the messages; its map to the output is B times U's parts for the three, added.
+        """
+        T, _, F = self.post.shape
+        D = self.mix.in_features
+        U = self.post[:, D:].view(T, 3, 4, D, F)  # tower, scaler, aggregator, feature, output
+        through = U[:, :, :3].sum(2)  # [T, 3, D, F]
+        B = self.from_target.weight.view(T, D, D)  # tower, feature, input
+        of_target = torch.einsum("tfd,tsfo->dtso", B, through)  # [D, T, 3, F]
+        of_own = torch.cat([of_target, self.post[:, :D].permute(1, 0, 2)[:, :, None]], 2)  # [D, T, 4, F]
+        bias = torch.einsum("tf,tsfo->tso", self.from_target.bias.view(T, D), through)
+        bias = torch.cat([bias, self.post_bias[:, None]], 1)  # [T, 4, F]
+        return U.flatten(2, 3).transpose(1, 2).flatten(2), of_own.flatten(1), bias.flatten()
 
 
 class PNA(Stack):

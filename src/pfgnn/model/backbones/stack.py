@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
 
+from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.norms import NORMS
 from pfgnn.model.numeric import check_positive, choose
 
@@ -43,14 +43,20 @@ class Stack(nn.Module):
         edge_attr: Tensor | None = None,
         batch: Tensor | None = None,
         batch_size: int | None = None,
+        graph: GraphBatch | None = None,
     ) -> Tensor:
-        """Run the layers: x [N, D] or [N, K, D], edge_index [2, E], edge_attr [E, D], batch [N] -> like x."""
-        if batch is None:
-            batch = torch.zeros(len(x), dtype=torch.int64, device=x.device)
-        size = int(batch.max()) + 1 if batch_size is None else batch_size
+        """Run the layers: x [N, D] or [N, K, D], edge_index [2, E], edge_attr [E, D], batch [N] -> like x.
+
+        Whoever has the ``graph`` that the other arguments make gives it too, and it is not made again.
+        """
+        if graph is None:
+            graph = make_batch(x.flatten(1), edge_index, edge_attr, batch)
+        return self.refine(x, graph)
+
+    def refine(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """Run the layers on a graph: x [N, D] or [N, K, D] -> like x."""
         for conv, norm in zip(self.convs, self.norms, strict=True):
-            h = norm(conv(x, edge_index, edge_attr), batch, size).relu()
-            x = x + h if self.residual else h
+            x = norm.activate(conv(x, graph), x if self.residual else None, graph.nodes)
         return x
 
 

@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor, nn
 
+from pfgnn.kernels.segments import sum_neighbours
 from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import check_positive
-from pfgnn.model.segments import segment_count, segment_sum, spread
 
 
 class ChebLayer(nn.Module):
@@ -19,14 +20,13 @@ class ChebLayer(nn.Module):
         self.order = check_positive("order", order)
         self.linear = nn.Linear(order * width, width)  # all W_k, and b
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        """x [N, ..., D], edge_index [2, E] -> [N, ..., D]."""
-        source, target = edge_index
-        degree = segment_count(target, len(x)).clamp(min=1)  # a node without neighbours receives nothing
+    def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """x [N, ..., D] -> [N, ..., D]."""
+        degree = graph.targets.count.clamp(min=1)  # a node without neighbours receives nothing
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
 
         def laplacian(h: Tensor) -> Tensor:
-            return -scale * segment_sum(spread(scale * h, source), target, len(h))
+            return -scale * sum_neighbours(scale * h, graph.sources, graph.targets)
 
         terms = [x]
         for k in range(1, self.order):

@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor
 
-from pfgnn.model.segments import segment_count
+from pfgnn.kernels.segments import make_segments
 
 
 def places(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:
     """Each node's row in the matrices of its graph, and the number of rows: batch [N] -> [N], [G]."""
-    sizes = segment_count(batch, num_graphs)
+    sizes = make_segments(batch, num_graphs, ordered=True).count
     first = sizes.cumsum(0) - sizes
     return torch.arange(len(batch), device=batch.device) - first[batch], sizes

@@ -3,10 +3,11 @@
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.backbones.stack import Stack, particles_like
+from pfgnn.kernels.segments import segment_sum, spread
+from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
+from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.numeric import check_positive
 from pfgnn.model.rivals.dense import places
-from pfgnn.model.segments import segment_sum, spread
 
 
 class GNNML3Layer(nn.Module):
@@ -28,15 +29,15 @@ class GNNML3Layer(nn.Module):
         self.right = nn.Linear(width, width)  # Q
         self.gated = nn.Linear(width, width)  # V and b
 
-    def forward(self, x: Tensor, edge_index: Tensor, supports: Tensor) -> Tensor:
-        """x [N, ..., D], edge_index [2, E] with every node's loop, supports [E, S] -> [N, ..., D]."""
-        source, target = edge_index
+    def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """x [N, ..., D] -> [N, ..., D]; the graph has every node's loop, and supports [E, S] as edge_attr."""
+        supports = check_edge_attr("GNNML3", graph.edge_attr, self.plain.in_features)
         product = self.edge_left(supports).tanh() * self.edge_right(supports).tanh()
         c = self.mix(torch.cat([self.plain(supports).relu(), product], -1)).relu()  # C' [E, S]
-        h = spread(self.linear(x).unflatten(-1, (c.shape[1], -1)), source)  # [E, ..., S, D]
+        h = spread(self.linear(x).unflatten(-1, (c.shape[1], -1)), graph.sources)  # [E, ..., S, D]
         message = (particles_like(c, x)[..., None, :] @ h).squeeze(-2)  # [E, ..., D]
         gated = self.gated(self.left(x).tanh() * self.right(x).tanh())
-        return segment_sum(message, target, len(x)) + gated
+        return segment_sum(message, graph.targets) + gated
 
 
 class GNNML3(Stack):
@@ -70,23 +71,15 @@ class GNNML3(Stack):
 
     static = False  # its matrices' size depends on the batch
 
-    def forward(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        edge_attr: Tensor | None = None,
-        batch: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Tensor:
-        """Run the layers: x [N, D] or [N, K, D], undirected edge_index [2, E], batch [N] -> like x."""
-        if batch is None:
-            batch = torch.zeros(len(x), dtype=torch.int64, device=x.device)
-        size = int(batch.max()) + 1 if batch_size is None else batch_size
+    def refine(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """Run the layers on undirected graphs: x [N, D] or [N, K, D] -> like x."""
+        edge_index, batch = graph.edge_index, graph.batch
         loops = torch.arange(len(x), device=x.device).expand(2, -1)
         edges = torch.cat([edge_index, loops], 1)  # [2, E + N]
         entries = torch.cat([torch.zeros_like(edge_index[0]), torch.ones_like(loops[0])])[:, None]  # of the identity
-        supports = spectral_supports(edge_index, edges, batch, size, self.frequencies, self.bandwidth)
-        return super().forward(x, edges, torch.cat([entries, supports], 1).to(x.dtype), batch, size)
+        supports = spectral_supports(edge_index, edges, batch, graph.num_graphs, self.frequencies, self.bandwidth)
+        supports = torch.cat([entries, supports], 1).to(x.dtype)
+        return super().refine(x, make_batch(x.flatten(1), edges, supports, batch))
 
 
 @torch.no_grad()

@@ -1,0 +1,135 @@
+"""The ZINC shape on CPU cores, ours against the baseline in turns: `python -m benchmarks.cpu`.
+
+The sides take turns, so that a change of the machine's speed meets both; what counts is the median ratio. Then a
+profile says what bounds ours.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch.profiler import ProfilerActivity, profile
+
+from benchmarks.shapes import ZINC
+from benchmarks.steps import Effort, prepare
+from pfgnn.experiments.record import provenance
+from pfgnn.files import write_json
+from pfgnn.training.evaluate import predict
+
+RESULT = Path("results/bench/cpu.json")
+Record = dict[str, Any]
+Clocks = tuple[Callable[[], float], Callable[[], float]]  # of the wall, of this process
+
+
+def in_turns(theirs: Callable[[], object], ours: Callable[[], object], rounds: int, clocks: Clocks) -> Record:
+    """Seconds of both, by the wall and of CPU, in turns after one round to warm up; ratios of the rounds."""
+    found: dict[str, list[list[float]]] = {"wall": [], "CPU": []}
+    for number in range(rounds + 1):
+        spent = []
+        for work in (theirs, ours):
+            begin = [clock() for clock in clocks]
+            work()
+            spent.append([clock() - start for clock, start in zip(clocks, begin, strict=True)])
+        if number:
+            for kind, pair in zip(found, zip(*spent, strict=True), strict=True):
+                found[kind].append(list(pair))
+    record: Record = {}
+    for kind, pairs in found.items():
+        ratios = sorted(slow / fast for slow, fast in pairs)
+        record[kind] = {
+            "baseline seconds": statistics.median(slow for slow, _ in pairs),
+            "pfgnn seconds": statistics.median(fast for _, fast in pairs),
+            "times faster": {"median": statistics.median(ratios), "min": ratios[0], "max": ratios[-1]},
+        }
+    return record | {"rounds": rounds}
+
+
+def top_operators(work: Callable[[], object], count: int = 10) -> list[Record]:
+    """Where one call spends its time, by operator."""
+    with profile(activities=[ProfilerActivity.CPU]) as seen:
+        work()
+    averages = sorted(seen.key_averages(), key=lambda of: -of.self_cpu_time_total)
+    total = sum(of.self_cpu_time_total for of in averages) or 1.0
+    return [
+        {
+            "operator": of.key,
+            "calls": of.count,
+            "seconds": of.self_cpu_time_total / 1e6,
+            "share": of.self_cpu_time_total / total,
+        }
+        for of in averages[:count]
+    ]
+
+
+def run(
+    batch: int,
+    rounds: int,
+    out: Path,
+    console: Console,
+    effort: Effort = Effort(batches=1),  # noqa: B008, it cannot be changed
+    clocks: Clocks = (time.perf_counter, time.process_time),
+) -> Record:
+    """Measure training steps and inference, profile ours, write the record, print the table."""
+    shape = ZINC._replace(batch=batch, name=f"ZINC shape, batch {batch}")
+    with prepare(shape, "cpu", effort) as work:
+        theirs, trainer, one = work.baseline(), work.trainer, work.batches[0]
+
+        def infer() -> None:
+            predict(
+                trainer.model.module, trainer.examples.data, trainer.examples.train, trainer.draws, 0, trainer.fabric
+            )
+
+        @torch.no_grad()
+        def infer_theirs() -> None:
+            theirs.model.eval()(one)
+
+        def train() -> None:
+            work.update(work.padded[0])
+
+        record: Record = {
+            **provenance(torch.device("cpu")),
+            "shape": shape.name,
+            "training step": in_turns(lambda: theirs(one), train, rounds, clocks),
+            "inference": in_turns(infer_theirs, infer, rounds, clocks),
+            "profile of a training step": top_operators(train),
+            "profile of inference": top_operators(infer),
+        }
+    write_json(out, record)
+    table = Table("what", "baseline s", "pfgnn s", "times faster, wall", "times faster, CPU")
+    for name in ("training step", "inference"):
+        wall, cpu = record[name]["wall"], record[name]["CPU"]
+        spread = [
+            f"{t['median']:.2f} ({t['min']:.2f} to {t['max']:.2f})" for t in (wall["times faster"], cpu["times faster"])
+        ]
+        table.add_row(
+            f"{name}, {shape.name}", f"{wall['baseline seconds']:.2f}", f"{wall['pfgnn seconds']:.2f}", *spread
+        )
+    console.print(record["device"], table)
+    for name in ("profile of a training step", "profile of inference"):
+        table = Table(name, "calls", "seconds", "share")
+        for of in record[name]:
+            table.add_row(of["operator"], str(of["calls"]), f"{of['seconds']:.3f}", f"{of['share']:.1%}")
+        console.print(table)
+    return record
+
+
+def main() -> None:
+    """Measure, print, and write the record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--batch", type=int, default=64, help="graphs a batch")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of the two sides")
+    parser.add_argument("--threads", type=int, default=2, help="CPU threads")
+    parser.add_argument("--out", type=Path, default=RESULT, help="the record to write")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    run(arguments.batch, arguments.rounds, arguments.out, Console())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""Training steps on a GPU, against K copies of the graph run eagerly with PyG's layers: `python -m benchmarks.gpu`.
+
+Every figure is a median after warm-up, with the device waited for after each step. The floor beside it is counted by
+:mod:`benchmarks.roofline` with rates measured in the same run.
+"""
+
+import argparse
+import contextlib
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.roofline import count, measure_rates
+from benchmarks.shapes import CSL, SR25, ZINC, ZINC_512, Shape
+from benchmarks.steps import Effort, prepare, synchronise, time_steps
+from pfgnn.experiments.record import provenance
+from pfgnn.files import write_json
+from pfgnn.report.picture import save_picture
+
+RESULT = Path("results/bench/gpu.json")
+PARTICLES, STEPS = (1, 2, 4, 8, 16, 32, 64), tuple(range(1, 9))
+Rates = dict[str, float]
+Record = dict[str, Any]
+
+
+def measure(
+    shape: Shape, device: str, effort: Effort, rates: Rates, side: str = "pfgnn", precision: str = "float32"
+) -> Record:
+    """One side of one shape, alone on the device: times, peak memory, and for ours what bounds it.
+
+    Args: side: "pfgnn" or "baseline".  precision: "float32", "tf32" or "bf16", of ours.
+    """
+    effort = replace(effort, batches=min(effort.batches, max(1, 1024 // shape.batch)))
+    with (
+        tf32(precision == "tf32"),
+        prepare(shape, device, effort, "bf16" if precision == "bf16" else "float32") as work,
+    ):
+        if side == "baseline":
+            return time_steps(work.baseline(), work.batches, work.device, effort).to_json() | memory(work.device)
+        timing = time_steps(work.update, work.padded, work.device, effort)
+        floor = count(work, 2 if precision == "bf16" else 4)
+        seconds = {"floor ms": 1000 * floor.floor(rates, precision), "roofline": floor.to_json(rates)}
+        return timing.to_json() | memory(work.device) | seconds
+
+
+def memory(device: torch.device) -> Record:
+    """Peaks since the measurement began; 0 without a GPU."""
+    if device.type != "cuda":
+        return {"peak MiB": 0.0, "peak reserved MiB": 0.0}
+    peaks = torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device)
+    return {"peak MiB": peaks[0] / 2**20, "peak reserved MiB": peaks[1] / 2**20}
+
+
+@contextlib.contextmanager
+def tf32(on: bool) -> Iterator[None]:
+    """Matrix products of float32 in TF32, for a while; or as they are."""
+    was = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = on or was
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = was
+
+
+def steps(device: str, effort: Effort, rates: Rates) -> Record:
+    """The baseline and ours for every shape: times, ratio, floor and peak memory."""
+    found: Record = {}
+    for shape in (ZINC, ZINC_512, CSL, SR25):
+        of = {side: measure(shape, device, effort, rates, side) for side in ("baseline", "pfgnn")}
+        theirs, ours = of["baseline"], of["pfgnn"]
+        of["times faster"] = theirs["median ms"] / ours["median ms"]
+        of["share of its memory"] = ours["peak MiB"] / (theirs["peak MiB"] or math.inf)
+        found[shape.name] = of
+    return found
+
+
+def backbone(device: str, effort: Effort, rates: Rates) -> Record:
+    """PF-GNN against its own backbone: with the layers before the first step, and with as many as PF-GNN has."""
+    layers = ZINC.model.layers, ZINC.model.layers + ZINC.model.steps * (ZINC.model.step_layers or 1)
+    shapes = {"PF-GNN": ZINC} | {f"backbone of {n} layers": ZINC.resized(steps=0, layers=n) for n in layers}
+    found: Record = {name: measure(shape, device, effort, rates) for name, shape in shapes.items()}
+    for name in list(shapes)[1:]:
+        found[name]["PF-GNN by this"] = found["PF-GNN"]["median ms"] / found[name]["median ms"]
+    return found
+
+
+def scaling(device: str, effort: Effort, rates: Rates) -> Record:
+    """Ours as K grows at T = 3, and as T grows at K = 8, with the best straight line through each."""
+    found: Record = {}
+    for letter, field, values in (("K", "particles", PARTICLES), ("T", "steps", STEPS)):
+        times = [measure(ZINC.resized(**{field: v}), device, effort, rates)["median ms"] for v in values]
+        found[letter] = {"values": list(values), "median ms": times, **linear_fit(values, times)}
+    return found
+
+
+def linear_fit(x: tuple[int, ...], y: list[float]) -> Record:
+    """y ≈ intercept + slope x; and whether y grows at most as x does, from each value to the next."""
+    slope, intercept = np.polyfit(x, y, 1)
+    residual = np.asarray(y) - (intercept + slope * np.asarray(x))
+    spread = float(np.var(y))
+    steepest = max(math.log(b / a) / math.log(v / u) for a, b, u, v in zip(y, y[1:], x, x[1:], strict=False))
+    return {
+        "intercept ms": float(intercept),
+        "slope ms": float(slope),
+        "R²": 1 - float(np.var(residual)) / spread if spread else 1.0,
+        "steepest exponent": steepest,
+        "at most linear": steepest <= 1,
+    }
+
+
+def draw_scaling(found: Record, path: Path) -> None:
+    """Step time by K and by T, with the straight lines."""
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    for axes, (letter, fixed) in zip(figure.subplots(1, 2), {"K": "T = 3", "T": "K = 8"}.items(), strict=True):
+        of, x = found[letter], np.asarray(found[letter]["values"])
+        axes.plot(x, of["median ms"], "o", label="measured")
+        axes.plot(x, of["intercept ms"] + of["slope ms"] * x, color="0.6", label="best straight line", zorder=1)
+        axes.set(xlabel=letter, ylabel="ms a training step", ylim=(0, None), title=fixed)
+        axes.legend()
+    save_picture(figure, path)
+
+
+def epoch(device: str, effort: Effort, rates: Rates) -> Record:
+    """Whole epochs, data included, against their number of steps times a step's time.
+
+    The epochs before have met every size that a batch may have. The ratio to steps in a row is the stricter one.
+    """
+    with prepare(ZINC, device, effort, graphs=effort.graphs) as work:
+        loader, seconds = work.trainer.loader, []
+        for number in range(effort.warm_ups + 3):
+            begin = effort.clock()
+            for batch in loader.epoch(number):
+                work.update(batch)
+            synchronise(work.device)
+            seconds.append(effort.clock() - begin)
+        batches = list(loader.epoch(effort.warm_ups))  # all of them seen
+        timing = time_steps(work.update, batches, work.device, replace(effort, warm_ups=1, least=2 * len(batches)))
+    total = statistics.median(seconds[-3:])
+    return {
+        "graphs": effort.graphs,
+        "steps": len(batches),
+        "epochs seconds": seconds,
+        "epoch seconds": total,
+        "step": timing.to_json(),
+        "by steps in a row": total / (len(batches) * timing.in_a_row),
+        "by steps waited for": total / (len(batches) * timing.median),
+    }
+
+
+def precision(device: str, effort: Effort, rates: Rates) -> Record:
+    """Ours as it is in float32, with products rounded to TF32, and in bf16."""
+    return {
+        shape.name: {
+            name: measure(shape, device, effort, rates, precision=name) for name in ("float32", "tf32", "bf16")
+        }
+        for shape in (ZINC, ZINC_512)
+    }
+
+
+PARTS: dict[str, Callable[[str, Effort, Rates], Record]] = {
+    "steps": steps,
+    "backbone": backbone,
+    "scaling": scaling,
+    "epoch": epoch,
+    "precision": precision,
+}
+
+
+def tabulate(record: Record) -> Table:
+    """The figures as one table."""
+    table = Table("what", "ms a step", "floor ms", "beside")
+
+    def row(what: str, of: Record, beside: str) -> None:
+        table.add_row(what, f"{of['median ms']:.2f}", f"{of['floor ms']:.2f}" if "floor ms" in of else "", beside)
+
+    for name, of in record.get("steps", {}).items():
+        row(f"{name}, baseline", of["baseline"], f"{of['baseline']['peak MiB']:.0f} MiB")
+        share = f"{of['pfgnn']['peak MiB']:.0f} MiB, {of['share of its memory']:.2f} of it"
+        row(f"{name}, pfgnn", of["pfgnn"], f"{of['times faster']:.1f} × faster, {share}")
+    for name, of in record.get("backbone", {}).items():
+        row(name, of, f"PF-GNN takes {of['PF-GNN by this']:.2f} × this" if "PF-GNN by this" in of else "")
+    for letter, of in record.get("scaling", {}).items():
+        grown = f"at most linear: {of['at most linear']}, R² {of['R²']:.3f}"
+        for value, ms in zip(of["values"], of["median ms"], strict=True):
+            row(f"{letter} = {value}", {"median ms": ms}, grown if value == of["values"][-1] else "")
+    if of := record.get("epoch"):
+        beside = f"epoch {of['epoch seconds']:.3f} s = {of['by steps in a row']:.3f} × {of['steps']} steps in a row"
+        row(f"epoch of {of['graphs']} graphs", of["step"], beside)
+    for name, group in record.get("precision", {}).items():
+        for kind, of in group.items():
+            row(f"{name}, {kind}", of, f"{of['peak MiB']:.0f} MiB")
+    return table
+
+
+def run(device: str, effort: Effort, parts: list[str], out: Path, console: Console) -> Record:
+    """Measure the parts, write the record after each, print the table."""
+    rates = measure_rates(torch.device(device), size=8192 // effort.divide)
+    record: Record = {**provenance(torch.device(device)), "rates": rates}
+    for name in parts:
+        begin = time.perf_counter()
+        record[name] = PARTS[name](device, effort, rates)
+        if name == "scaling":
+            draw_scaling(record[name], out.with_name("scaling.png"))
+        write_json(out, record)
+        console.print(f"{name}: {time.perf_counter() - begin:.0f} s")
+    bandwidth, *products = rates.values()
+    console.print(
+        f"{record['device']}: copies {bandwidth / 1e9:.0f} GB/s; products in float32, TF32, bf16: "
+        + ", ".join(f"{rate / 1e12:.3g}" for rate in products)
+        + " TFLOP/s"
+    )
+    console.print(tabulate(record))
+    return record
+
+
+def main() -> None:
+    """Measure, print, and write the record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", action="append", choices=list(PARTS), help="a part to run; may be repeated")
+    parser.add_argument("--out", type=Path, default=RESULT, help="the record to write")
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        parser.error("torch sees no CUDA device; on a CPU take python -m benchmarks.cpu")
+    run("cuda", Effort(), arguments.only or list(PARTS), arguments.out, Console())
+
+
+if __name__ == "__main__":
+    main()

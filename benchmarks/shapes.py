@@ -1,0 +1,91 @@
+"""The shapes whose speed is measured, and their graphs, made up where the real ones would have to be fetched."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfgnn.data import Dataset
+from pfgnn.data.generated import csl
+from pfgnn.data.task import Task
+from pfgnn.experiments.config import ModelConfig
+from pfgnn.graphs import Graph
+from pfgnn.graphs.strongly_regular import sr25
+
+ATOMS, BONDS = 28, 4
+
+
+class Shape(NamedTuple):
+    """What is timed: a model, the graphs a batch, and how to make that many graphs."""
+
+    name: str
+    model: ModelConfig
+    batch: int
+    graphs: Callable[[int], Dataset]
+
+    def resized(self, **changes: Any) -> "Shape":
+        """The shape with another model."""
+        return self._replace(model=replace(self.model, **changes))
+
+
+def molecule(rng: np.random.Generator) -> Graph:
+    """A made-up molecule of ZINC's statistics: 23.2 atoms and 49.8 directed bonds on average, degrees 1 to 4.
+
+    A random tree whose atoms hang on one of the five before them, and some bonds that close rings.
+    """
+    n = int(np.clip(round(rng.normal(23.2, 4.5)), 9, 38))
+    degree, edges = np.zeros(n, dtype=np.int64), set()
+
+    def join(i: int, j: int) -> bool:
+        """Whether the bond was free, and is now made."""
+        if i == j or (min(i, j), max(i, j)) in edges or max(degree[i], degree[j]) >= 4:
+            return False
+        edges.add((min(i, j), max(i, j)))
+        degree[[i, j]] += 1
+        return True
+
+    for i in range(1, n):
+        while not join(i, int(rng.integers(max(0, i - 5), i))):
+            pass
+    rings = rng.poisson(2.72)
+    while rings > 0:
+        rings -= join(*rng.integers(n, size=2).tolist())
+    bonds = np.array(sorted(edges))
+    kinds = (rng.choice(ATOMS, size=(n, 1)), rng.choice(BONDS, size=(len(bonds), 1), p=[0.0, 0.6, 0.1, 0.3]))
+    return Graph(n, bonds, *kinds)
+
+
+def molecules(count: int) -> Dataset:
+    """So many made-up molecules with a number each to predict, always the same ones."""
+    rng = np.random.default_rng(0)
+    graphs = [molecule(rng) for _ in range(count)]
+    task = Task("graph", 1, "l1", "mae")
+    return Dataset.from_graphs(
+        graphs, rng.normal(size=(count, 1)), task, "molecules", node_categories=(ATOMS,), edge_categories=(BONDS,)
+    )
+
+
+def csl_graphs(count: int) -> Dataset:
+    """So many CSL graphs of ten classes."""
+    made = csl(np.random.default_rng(0), copies=-(-count // 10))
+    return _classes(made.graphs[:count], np.asarray(made.labels)[:count], 10)
+
+
+def strongly_regular(count: int) -> Dataset:
+    """The first graphs of SR25, each a class of its own; there are 15."""
+    graphs = sr25()[:count]
+    return _classes(graphs, np.arange(len(graphs)), 15)
+
+
+def _classes(graphs: Sequence[Graph], y: npt.ArrayLike, outputs: int) -> Dataset:
+    return Dataset.from_graphs(graphs, y, Task("graph", outputs, "cross_entropy", "accuracy"), "classes")
+
+
+_PNA = ModelConfig(backbone="pna", width=150, layers=5, step_layers=1, towers=5, steps=3, particles=8, pool="sum")
+_GIN = ModelConfig(backbone="gin", width=64, layers=3, steps=8, particles=4)
+ZINC = Shape("ZINC shape, batch 64", _PNA, 64, molecules)
+ZINC_512 = ZINC._replace(name="ZINC shape, batch 512", batch=512)
+CSL = Shape("CSL shape, batch 16", _GIN, 16, csl_graphs)
+SR25 = Shape("SR25 shape, all 15 graphs", _GIN, 15, strongly_regular)

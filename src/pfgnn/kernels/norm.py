@@ -1,0 +1,63 @@
+"""Normalisation over the nodes of each graph and particle, fused with what a layer does next."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pfgnn.kernels.choice import fast
+from pfgnn.kernels.segments import Segments, segment_mean, spread
+
+
+def normalise_graphs(
+    h: Tensor, scale: Tensor, shift: Tensor, mean_scale: Tensor, eps: float, limit: float, nodes: Segments
+) -> Tensor:
+    """γ c / √(mean c² + ε) + β, c = h - α μ, μ and mean over the nodes of each graph and particle: [N, ..., D] -> same.
+
+    h is clamped to ±limit first.
+
+    Args: h; scale, shift, mean_scale: γ, β, α, each [D]; eps: ε; limit; nodes: the graph of each node.
+    """
+    h = h.clamp(-limit, limit)
+    centred = h - mean_scale * spread(segment_mean(h, nodes), nodes)
+    variance = segment_mean(centred.square(), nodes)
+    return scale * centred * spread(torch.rsqrt(variance + eps), nodes) + shift
+
+
+def activate_graphs(
+    h: Tensor,
+    x: Tensor | None,
+    scale: Tensor,
+    shift: Tensor,
+    mean_scale: Tensor,
+    eps: float,
+    limit: float,
+    nodes: Segments,
+) -> Tensor:
+    """relu of :func:`normalise_graphs`, plus x if it is given: [N, ..., D] -> same."""
+    if nodes.start is not None and fast(h):
+        out: Tensor = _Activate.apply(h, x, scale, shift, mean_scale, eps, limit, nodes)  # type: ignore[no-untyped-call]
+        return out
+    y = normalise_graphs(h, scale, shift, mean_scale, eps, limit, nodes).relu()
+    return y if x is None else x + y
+
+
+class _Activate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, x: Tensor | None, *rest: Any) -> Tensor:
+        from pfgnn.kernels.triton_norm import activate
+
+        *parameters, _, limit, nodes = rest
+        h = h.contiguous()
+        out, mean, root = activate(h, None if x is None else x.contiguous(), *rest[:5], nodes.start)
+        ctx.save_for_backward(h, *parameters, mean, root)
+        ctx.limit, ctx.start, ctx.residual = limit, nodes.start, x is not None
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
+        from pfgnn.kernels.triton_norm import activate_backward
+
+        g = gradients[0].contiguous()
+        dh, d_scale, d_shift, d_mean_scale = activate_backward(g, *ctx.saved_tensors, ctx.limit, ctx.start)
+        return dh, g if ctx.residual else None, d_scale, d_shift, d_mean_scale, None, None, None

@@ -1,0 +1,157 @@
+"""Reductions over the rows of each segment (nodes of a graph, edges of a node): first axis in, segments out."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from pfgnn.kernels.choice import fast
+
+
+class Segments(NamedTuple):
+    """Which of S segments each of N rows belongs to.
+
+    Fields: ``index`` [N]; ``size`` = S; ``start`` [S + 1], where each segment's rows begin once they are sorted, and
+    ``order`` [N], the rows sorted by segment, or None if they are: both only where kernels read them.
+    """
+
+    index: Tensor
+    size: int
+    start: Tensor | None = None
+    order: Tensor | None = None
+
+    @property
+    def count(self) -> Tensor:
+        """Number of rows of each segment: [S]."""
+        return self.index.new_zeros(self.size).scatter_add(0, self.index, torch.ones_like(self.index))
+
+
+def make_segments(index: Tensor, size: int, ordered: bool) -> Segments:
+    """Segments of an index [N]; ``ordered`` vouches that it is sorted. Nothing waits for the device."""
+    if not fast(index):
+        return Segments(index, size)
+    order = None
+    if not ordered:
+        index_sorted, order = index.sort(stable=True)
+    places = torch.arange(size + 1, device=index.device)
+    return Segments(index, size, torch.searchsorted(index if ordered else index_sorted, places), order)
+
+
+def spread(values: Tensor, segments: Segments) -> Tensor:
+    """The row of each one's segment: values [S, ...] -> [N, ...].
+
+    This is ``values[index]`` with the gradient summed as :func:`segment_sum` does; torch's own would sort the index.
+    """
+    return _Spread.apply(values, segments)  # type: ignore[no-untyped-call]
+
+
+def segment_sum(values: Tensor, segments: Segments) -> Tensor:
+    """Sum of the rows of each segment: values [N, ...] -> [S, ...]."""
+    if _kernel(values, segments):
+        return _Sum.apply(values, segments)  # type: ignore[no-untyped-call]
+    flat = values.flatten(1) if values.dim() > 1 else values[:, None]  # one column axis: torch's fast path
+    index = segments.index[:, None].expand_as(flat)
+    return flat.new_zeros(segments.size, flat.shape[1]).scatter_add(0, index, flat).view(segments.size, *values.shape[1:])
+
+
+def segment_mean(values: Tensor, segments: Segments) -> Tensor:
+    """Mean of the rows of each segment, 0 for an empty one: values [N, ...] -> [S, ...]."""
+    count = segments.count.clamp(min=1).to(values.dtype)
+    return segment_sum(values, segments) / count.view(-1, *(1,) * (values.dim() - 1))
+
+
+def segment_max(values: Tensor, segments: Segments) -> Tensor:
+    """Largest value of each segment, 0 for an empty one: values [N, ...] -> [S, ...].
+
+    Where several rows have it, they share the gradient.
+    """
+    if _kernel(values, segments):
+        return _Max.apply(values, segments)  # type: ignore[no-untyped-call]
+    flat = values.flatten(1) if values.dim() > 1 else values[:, None]
+    limits = torch.finfo(values.dtype) if values.is_floating_point() else torch.iinfo(values.dtype)
+    lowest = flat.new_full((segments.size, flat.shape[1]), limits.min)  # not 0, which could tie and take gradient
+    out = lowest.scatter_reduce(0, segments.index[:, None].expand_as(flat), flat, "amax", include_self=False)
+    return out.where((segments.count > 0)[:, None], 0).view(segments.size, *values.shape[1:])
+
+
+def segment_min(values: Tensor, segments: Segments) -> Tensor:
+    """Smallest value of each segment, 0 for an empty one: values [N, ...] -> [S, ...]."""
+    return -segment_max(-values, segments)
+
+
+def segment_log_softmax(scores: Tensor, segments: Segments) -> Tensor:
+    """log(exp s_i / Σ exp s_j) over the rows j of i's segment: scores [N, ...] -> [N, ...]."""
+    shifted = scores - spread(segment_max(scores.detach(), segments), segments)
+    return shifted - spread(segment_sum(shifted.exp(), segments).log(), segments)
+
+
+def sum_neighbours(x: Tensor, sources: Segments, targets: Segments) -> Tensor:
+    """Σ_{edges (j, i)} x_j for every node i: x [N, ...] -> [N, ...]; the edges lie in order of their targets."""
+    if _kernel(x, targets):
+        return _Neighbours.apply(x, sources, targets)  # type: ignore[no-untyped-call]
+    return segment_sum(spread(x, sources), targets)
+
+
+def _kernel(values: Tensor, segments: Segments) -> bool:
+    return segments.start is not None and values.is_floating_point() and fast(values)
+
+
+def _rows_sum(values: Tensor, segments: Segments, rows: Tensor | None) -> Tensor:
+    from pfgnn.kernels.triton_segments import sum_rows
+
+    assert segments.start is not None
+    return sum_rows(values, rows, segments.start)
+
+
+class _Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, segments: Segments) -> Tensor:
+        ctx.segments = segments
+        return _rows_sum(values, segments, segments.order)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return gradients[0].index_select(0, ctx.segments.index), None
+
+
+class _Spread(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, segments: Segments) -> Tensor:
+        ctx.segments = segments
+        return values.index_select(0, segments.index)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return segment_sum(gradients[0], ctx.segments), None
+
+
+class _Max(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, segments: Segments) -> Tensor:
+        from pfgnn.kernels.triton_segments import max_rows
+
+        assert segments.start is not None
+        out = max_rows(values, segments.order, segments.start)
+        ctx.segments = segments
+        ctx.save_for_backward(values, out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        values, out = ctx.saved_tensors
+        index = ctx.segments.index
+        holds = (values == out.index_select(0, index)).to(values.dtype)
+        share = gradients[0] / _rows_sum(holds, ctx.segments, ctx.segments.order).clamp(min=1)
+        return holds * share.index_select(0, index), None
+
+
+class _Neighbours(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, sources: Segments, targets: Segments) -> Tensor:
+        ctx.sources, ctx.targets = sources, targets
+        return _rows_sum(x, targets, sources.index)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        reached = ctx.targets.index.index_select(0, ctx.sources.order)  # the targets of each node's own edges
+        return _rows_sum(gradients[0].contiguous(), ctx.sources, reached), None, None

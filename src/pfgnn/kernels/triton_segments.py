@@ -1,0 +1,55 @@
+"""Triton kernels for :mod:`pfgnn.kernels.segments`: one program sums, or takes the largest of, a segment's rows."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+
+@triton.jit
+def _reduce_rows(
+    values, rows, start, out, columns, PICKED: tl.constexpr, MAX: tl.constexpr, R: tl.constexpr, C: tl.constexpr
+):
+    segment = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * C + tl.arange(0, C)
+    inside = column < columns
+    begin, end = tl.load(start + segment), tl.load(start + segment + 1)
+    empty = -float("inf") if MAX else 0.0
+    total = tl.full([C], empty, tl.float32)
+    for first in range(begin, end, R):  # R rows at a time, whose loads do not wait for one another
+        place = first + tl.arange(0, R)
+        row = tl.load(rows + place, place < end, 0) if PICKED else place
+        mask = (place < end)[:, None] & inside[None, :]
+        tile = tl.load(values + row[:, None] * columns + column[None, :], mask, empty).to(tl.float32)
+        total = tl.maximum(total, tl.max(tile, 0)) if MAX else total + tl.sum(tile, 0)
+    if MAX:
+        total = tl.where(end > begin, total, 0.0)
+    tl.store(out + segment * columns + column, total, inside)
+
+
+def sum_rows(values: Tensor, rows: Tensor | None, start: Tensor) -> Tensor:
+    """out_s = Σ_p values[rows_p] over the places p of segment s: values [M, ...], rows [N], start [S + 1] -> [S, ...].
+
+    Without ``rows``, values[p].
+    """
+    return _reduce(values, rows, start, False)
+
+
+def max_rows(values: Tensor, rows: Tensor | None, start: Tensor) -> Tensor:
+    """The same with the largest instead of the sum, 0 for an empty segment."""
+    return _reduce(values, rows, start, True)
+
+
+def _reduce(values: Tensor, rows: Tensor | None, start: Tensor, largest: bool) -> Tensor:
+    values = values.contiguous()
+    size, places = len(start) - 1, len(values) if rows is None else len(rows)
+    out = values.new_empty(size, *values.shape[1:])
+    columns = out[:1].numel()
+    if not out.numel():
+        return out
+    C = min(256, triton.next_power_of_2(columns))
+    R = min(16, triton.next_power_of_2(-(-places // size)))
+    grid = (size, triton.cdiv(columns, C))
+    with torch.cuda.device_of(values):
+        _reduce_rows[grid](values, rows, start, out, columns, rows is not None, largest, R=max(R, 2), C=C)
+    return out

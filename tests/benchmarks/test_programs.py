@@ -1,0 +1,112 @@
+"""Every part of the two programs runs at tiny sizes, with a clock that ticks a millisecond a look."""
+
+import io
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from benchmarks import cpu, gpu
+from benchmarks.roofline import count, count_step, measure_rates
+from benchmarks.shapes import ZINC, molecules
+from benchmarks.steps import Effort, degree_histogram, prepare, time_steps
+from rich.console import Console
+
+from pfgnn.experiments.config import ModelConfig
+
+
+def ticks() -> Callable[[], float]:
+    counter = itertools.count()
+    return lambda: next(counter) / 1000
+
+
+def tiny() -> Effort:
+    return Effort(least=2, seconds=0, warm_ups=1, batches=1, graphs=4, divide=64, clock=ticks())
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(file=io.StringIO(), width=200)
+
+
+RATES = {"bytes a second": 1e9} | {f"{p} operations a second": 1e12 for p in ("float32", "tf32", "bf16")}
+
+
+def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)  # its bf16 stops the process on some CPUs
+    monkeypatch.setattr(gpu, "PARTICLES", (1, 2))
+    monkeypatch.setattr(gpu, "STEPS", (1, 2))
+    monkeypatch.setattr(gpu, "measure_rates", lambda device, size: RATES)
+    out = tmp_path / "gpu.json"
+    gpu.run("cpu", tiny(), list(gpu.PARTS), out, console)
+    record = json.loads(out.read_text())
+    assert set(gpu.PARTS) < set(record)
+    assert record["steps"]["ZINC shape, batch 512"]["times faster"] == pytest.approx(1)  # the clock ticks alike
+    assert record["scaling"]["K"]["at most linear"]
+    assert record["precision"]["ZINC shape, batch 64"]["bf16"]["floor ms"] > 0
+    assert (tmp_path / "scaling.png").stat().st_size > 1000
+
+
+def test_the_cpu_program(tmp_path: Path, console: Console) -> None:
+    out = tmp_path / "cpu.json"
+    cpu.run(128, 2, out, console, tiny(), (ticks(), ticks()))
+    record = json.loads(out.read_text())
+    assert record["training step"]["wall"]["times faster"]["median"] == pytest.approx(1)
+    assert len(record["profile of inference"]) == 10
+    shares = [of["share"] for of in record["profile of a training step"]]
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_rates_are_measured() -> None:
+    rates = measure_rates(torch.device("cpu"), size=16, seconds=0.001)
+    assert len(rates) == 4
+    assert min(rates.values()) > 0
+
+
+def test_medians_are_of_the_clock() -> None:
+    with prepare(ZINC, "cpu", tiny()) as work:
+        timing = time_steps(lambda batch: None, work.batches, work.device, tiny())
+    assert timing.median == pytest.approx(1e-3)
+    assert timing.steps == 2
+
+
+def test_steps_are_timed_for_as_long_as_asked() -> None:
+    with prepare(ZINC, "cpu", tiny()) as work:
+        effort = Effort(least=2, seconds=0.05, warm_ups=0, clock=ticks())
+        timing = time_steps(lambda batch: None, work.batches, work.device, effort)
+    assert timing.steps == pytest.approx(0.05 / 0.003, abs=1)  # three looks at the clock a step
+
+
+def test_made_up_molecules_have_the_statistics_of_zinc() -> None:
+    dataset = molecules(1500)
+    assert dataset.node_counts.mean() == pytest.approx(23.2, rel=0.02)
+    assert dataset.edge_counts.mean() == pytest.approx(49.8, rel=0.02)
+    degrees = degree_histogram(dataset)
+    assert len(degrees) == 5
+    assert degrees[0] == 0
+    assert np.array_equal(molecules(3).edges, molecules(3).edges)
+
+
+def test_the_count_follows_the_formula() -> None:
+    model = ModelConfig(backbone="pna", width=2, layers=1, step_layers=1, towers=1, steps=1, particles=3)
+    found = count_step(model, N=10, E=20, G=2, parameters=7)
+    layers = (2 * 16 * 10 + 2 * 20) + (2 * 16 * 30 + 2 * 20)
+    assert found.operations == 3 * 4 * (layers + 2 * 30 + 2 * 10 + 8 * 6 + 2 * 2 * 2)
+    assert found.bytes == 4 * ((5 * 10 * 2 + 3 * 20 * 2) + (5 * 30 * 2 + 3 * 20 * 2) + 4 * 30 * 2) + 40 * 7
+
+
+def test_the_floor_is_that_of_what_takes_longer() -> None:
+    with prepare(ZINC, "cpu", tiny()) as work:
+        counted = count(work)
+    assert counted.floor(RATES, "tf32") == max(counted.bytes / 1e9, counted.operations / 1e12)
+
+
+def test_a_straight_line_is_found_and_a_steep_one_seen() -> None:
+    straight = gpu.linear_fit((1, 2, 4), [3.0, 5.0, 9.0])
+    assert straight["slope ms"] == pytest.approx(2)
+    assert straight["R²"] == pytest.approx(1)
+    assert straight["at most linear"]
+    assert not gpu.linear_fit((1, 2, 4), [1.0, 2.0, 9.0])["at most linear"]

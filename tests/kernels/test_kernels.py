@@ -1,0 +1,144 @@
+"""Each kernel against its plain twin, values and gradients; on a CPU in Triton's interpreter."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from pfgnn.kernels import use
+from pfgnn.kernels.aggregate import aggregate
+from pfgnn.kernels.draw import draw_vertex
+from pfgnn.kernels.hashing import fold
+from pfgnn.kernels.norm import activate_graphs
+from pfgnn.kernels.segments import Segments, make_segments, segment_max, segment_sum, spread, sum_neighbours
+from pfgnn.kernels.select import select_particles
+
+triton = pytest.importorskip("triton")
+
+SIZES = [5, 1, 9, 3]  # nodes a graph
+NODES = torch.arange(4).repeat_interleave(torch.tensor(SIZES))
+EDGES = 23
+
+
+@pytest.fixture(autouse=True)
+def on_the_gpu_where_there_is_one(device: torch.device) -> None:
+    if torch.cuda.is_available() and device.type == "cpu":
+        pytest.skip("where there is a GPU, Triton's kernels are compiled for it, not interpreted")
+
+
+def edges(device: torch.device) -> tuple[Segments, Segments]:
+    """Random edges in order of their targets; some nodes have none, some several from one node."""
+    g = torch.Generator().manual_seed(1)
+    source = torch.randint(len(NODES), (EDGES,), generator=g).to(device)
+    target = torch.randint(len(NODES) - 2, (EDGES,), generator=g).sort().values.to(device)
+    return make_segments(source, len(NODES), ordered=False), make_segments(target, len(NODES), ordered=True)
+
+
+def nodes(device: torch.device) -> Segments:
+    return make_segments(NODES.to(device), len(SIZES), ordered=True)
+
+
+def assert_twins(compute: Callable[..., Tensor], *inputs: Tensor) -> None:
+    """The kernel's result and gradients are those of the plain code in float64, and the same bits every time."""
+    found = []
+    g = torch.Generator().manual_seed(3)
+    for mode, dtype in (("plain", torch.float64), ("triton", torch.float32), ("triton", torch.float32)):
+        leaves = [value.detach().to(dtype).requires_grad_() for value in inputs]
+        with use(mode):
+            out = compute(*leaves)
+            weight = torch.randn(out.shape, generator=g.manual_seed(3), dtype=torch.float64).to(out)
+            out.backward(weight)  # type: ignore[no-untyped-call]
+        gradients = [leaf.grad for leaf in leaves]
+        assert None not in gradients
+        found.append([out.detach(), *(gradient for gradient in gradients if gradient is not None)])
+    for want, got, again in zip(*found, strict=True):
+        torch.testing.assert_close(got.double(), want, rtol=1e-5, atol=1e-5)
+        assert torch.equal(got, again)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 70), (300,)])
+@pytest.mark.parametrize("reduce", [segment_sum, segment_max])
+def test_reductions(reduce: Callable[[Tensor, Segments], Tensor], shape: tuple[int, ...], device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        sources, targets = edges(device)
+    values = torch.randn(EDGES, *shape, device=device).mul(4).round() / 4
+    for segments in (sources, targets):
+        assert_twins(lambda v, s=segments: reduce(v, s), values)  # type: ignore[misc]
+
+
+def test_spread_and_neighbours(device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        sources, targets = edges(device)
+    x = torch.randn(len(NODES), 2, 3, device=device)
+    assert_twins(lambda v: spread(v, sources), x)
+    assert_twins(lambda v: sum_neighbours(v, sources, targets), x)
+
+
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize("shape", [(4,), (3, 40)])
+def test_norm(shape: tuple[int, ...], residual: bool, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    h, x = torch.randn(2, len(NODES), *shape, device=device) * 2
+    h[0] = 100.0  # beyond the limit
+    parameters = torch.randn(3, shape[-1], device=device)
+
+    def compute(h: Tensor, scale: Tensor, shift: Tensor, mean_scale: Tensor, x: Tensor | None = None) -> Tensor:
+        return activate_graphs(h, x, scale, shift, mean_scale, 1e-2, 30.0, graphs)
+
+    assert_twins(compute, h, *parameters, *([x] if residual else []))
+
+
+@pytest.mark.parametrize("edge_features", [True, False])
+@pytest.mark.parametrize("particles", [(), (3,)])
+def test_aggregate(particles: tuple[int, ...], edge_features: bool, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        sources, targets = edges(device)
+    # Exact sums, and ties, which share a gradient.
+    p = torch.randn(len(NODES), *particles, 2 * 5, device=device).mul(4).round() / 4
+    r = torch.randn(EDGES, 2 * 5, device=device).mul(4).round() / 4
+    assert_twins(lambda p, r=None: aggregate(p, r, 2, sources, targets), p, *([r] if edge_features else []))
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_draws(own: bool, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    keys = torch.randint(2**62, (len(SIZES), 3), device=device)
+    node_key = torch.randint(2**62, (len(NODES),), device=device)
+    scores = torch.randn(len(NODES), 3 if own else 1, device=device)
+    drawn = []
+    for mode in ("plain", "triton"):
+        with use(mode):
+            drawn.append(draw_vertex(scores, keys, node_key, graphs)[0])
+    assert torch.equal(*drawn)
+    assert (graphs.index[drawn[0]] == torch.arange(len(SIZES), device=device)[:, None]).all()
+    assert_twins(lambda s: draw_vertex(s, keys, node_key, graphs)[1], scores)
+
+
+def test_hashing(device: torch.device) -> None:
+    key = torch.randint(-(2**62), 2**62, (5, 1), device=device)
+    words = [7, -3, torch.arange(6, device=device), torch.randint(2**62, (5, 6), device=device), key]
+    for word in words:
+        for folded in (key, key.expand(5, 6)):
+            with use("triton"):
+                got = fold(folded, word)
+            with use("plain"):
+                assert torch.equal(got, fold(folded, word))
+    with use("triton"):
+        got = fold(key[0, 0], key[1, 0])
+    with use("plain"):
+        assert torch.equal(got, fold(key[0, 0], key[1, 0]))
+
+
+def test_select(device: torch.device) -> None:
+    torch.manual_seed(0)
+    ancestors = torch.randint(3, (len(SIZES), 3), device=device)
+    H = torch.randn(len(NODES), 3, 5, device=device)
+    assert_twins(lambda H: select_particles(H, ancestors, NODES.to(device)), H)
