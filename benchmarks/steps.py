@@ -45,7 +45,7 @@ class Effort:
     """
 
     least: int = 30
-    seconds: float = 1.0
+    seconds: float = 0.5
     warm_ups: int = 5
     batches: int = 4
     graphs: int = 2048

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from benchmarks import cpu, gpu
+from benchmarks import cpu, gpu, shapes
 from benchmarks.roofline import count, count_step, measure_rates
 from benchmarks.shapes import ZINC, molecules
 from benchmarks.steps import Effort, degree_histogram, prepare, time_steps
 from rich.console import Console
 
 from pfgnn.experiments.config import ModelConfig
+from pfgnn.graphs import rook, shrikhande
 
 
 def ticks() -> Callable[[], float]:
@@ -37,6 +38,7 @@ RATES = {"bytes a second": 1e9} | {f"{p} operations a second": 1e12 for p in ("f
 
 def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)  # its bf16 stops the process on some CPUs
+    monkeypatch.setattr(shapes, "sr25", lambda: (rook(4), shrikhande()))  # which are quick to make
     monkeypatch.setattr(gpu, "PARTICLES", (1, 2))
     monkeypatch.setattr(gpu, "STEPS", (1, 2))
     monkeypatch.setattr(gpu, "measure_rates", lambda device, size: RATES)

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from pfgnn.data import Dataset, load
 from pfgnn.experiments.config import PairsConfig
 from pfgnn.experiments.pairs import PairsResult, tell_pairs_apart
+from pfgnn.kernels.hashing import fold, mix, uniform
 from pfgnn.model import GIN, PFGNN
-from pfgnn.model.randomness import fold, mix, uniform
 from pfgnn.training.distinguish import threshold
 
 SMALL = PairsConfig(draws=16, controls=60, level=1e-4)

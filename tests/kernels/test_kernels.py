@@ -11,8 +11,17 @@ from pfgnn.kernels.aggregate import aggregate
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.norm import activate_graphs
-from pfgnn.kernels.segments import Segments, make_segments, segment_max, segment_sum, spread, sum_neighbours
-from pfgnn.kernels.select import select_particles
+from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
+from pfgnn.kernels.segments import (
+    Segments,
+    make_segments,
+    segment_max,
+    segment_mean,
+    segment_sum,
+    spread,
+    sum_neighbours,
+)
+from pfgnn.kernels.weigh import Stream, normalise, resample
 
 triton = pytest.importorskip("triton")
 
@@ -48,7 +57,7 @@ def assert_twins(compute: Callable[..., Tensor], *inputs: Tensor) -> None:
         with use(mode):
             out = compute(*leaves)
             weight = torch.randn(out.shape, generator=g.manual_seed(3), dtype=torch.float64).to(out)
-            out.backward(weight)  # type: ignore[no-untyped-call]
+            out.backward(weight)
         gradients = [leaf.grad for leaf in leaves]
         assert None not in gradients
         found.append([out.detach(), *(gradient for gradient in gradients if gradient is not None)])
@@ -58,14 +67,14 @@ def assert_twins(compute: Callable[..., Tensor], *inputs: Tensor) -> None:
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 70), (300,)])
-@pytest.mark.parametrize("reduce", [segment_sum, segment_max])
+@pytest.mark.parametrize("reduce", [segment_sum, segment_mean, segment_max])
 def test_reductions(reduce: Callable[[Tensor, Segments], Tensor], shape: tuple[int, ...], device: torch.device) -> None:
     torch.manual_seed(0)
     with use("triton"):
         sources, targets = edges(device)
     values = torch.randn(EDGES, *shape, device=device).mul(4).round() / 4
     for segments in (sources, targets):
-        assert_twins(lambda v, s=segments: reduce(v, s), values)  # type: ignore[misc]
+        assert_twins(lambda v, s=segments: reduce(v, s), values)
 
 
 def test_spread_and_neighbours(device: torch.device) -> None:
@@ -110,21 +119,27 @@ def test_draws(own: bool, device: torch.device) -> None:
     torch.manual_seed(0)
     with use("triton"):
         graphs = nodes(device)
-    keys = torch.randint(2**62, (len(SIZES), 3), device=device)
-    node_key = torch.randint(2**62, (len(NODES),), device=device)
+    stream = Stream(torch.randint(2**62, (len(SIZES),), device=device), 5, 1)
+    particles, node_key = torch.tensor([2, 3, 7], device=device), torch.randint(2**62, (len(NODES),), device=device)
     scores = torch.randn(len(NODES), 3 if own else 1, device=device)
     drawn = []
     for mode in ("plain", "triton"):
         with use(mode):
-            drawn.append(draw_vertex(scores, keys, node_key, graphs)[0])
+            drawn.append(draw_vertex(scores, stream, particles, 4, node_key, graphs)[0])
     assert torch.equal(*drawn)
     assert (graphs.index[drawn[0]] == torch.arange(len(SIZES), device=device)[:, None]).all()
-    assert_twins(lambda s: draw_vertex(s, keys, node_key, graphs)[1], scores)
+    assert_twins(lambda s: draw_vertex(s, stream, particles, 4, node_key, graphs)[1], scores)
 
 
 def test_hashing(device: torch.device) -> None:
     key = torch.randint(-(2**62), 2**62, (5, 1), device=device)
-    words = [7, -3, torch.arange(6, device=device), torch.randint(2**62, (5, 6), device=device), key]
+    words: list[int | Tensor] = [
+        7,
+        -3,
+        torch.arange(6, device=device),
+        torch.randint(2**62, (5, 6), device=device),
+        key,
+    ]
     for word in words:
         for folded in (key, key.expand(5, 6)):
             with use("triton"):
@@ -137,8 +152,46 @@ def test_hashing(device: torch.device) -> None:
         assert torch.equal(got, fold(key[0, 0], key[1, 0]))
 
 
-def test_select(device: torch.device) -> None:
+def test_select_and_average(device: torch.device) -> None:
     torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
     ancestors = torch.randint(3, (len(SIZES), 3), device=device)
-    H = torch.randn(len(NODES), 3, 5, device=device)
-    assert_twins(lambda H: select_particles(H, ancestors, NODES.to(device)), H)
+    H, log_weights = torch.randn(len(NODES), 3, 5, device=device), torch.randn(len(SIZES), 3, device=device)
+    assert_twins(lambda H: select_particles(H, ancestors, graphs), H)
+    assert_twins(lambda H, w: average_particles(H, w, graphs), H, log_weights)
+
+
+@pytest.mark.parametrize("own", [3, 1])
+def test_vertices(own: int, device: torch.device) -> None:
+    """Picked and changed, two for each particle; particles may share a vertex."""
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    first = torch.tensor(SIZES).cumsum(0) - torch.tensor(SIZES)
+    vertices = (first[:, None, None] + torch.stack([torch.randint(n, (3, 2)) for n in SIZES])).to(device)
+    H, change = torch.randn(len(NODES), own, 5, device=device), torch.randn(len(SIZES), 3, 2, 5, device=device)
+    change[0] = 100.0  # beyond the limit
+    assert_twins(lambda H: pick_vertices(H, vertices, graphs), H)
+    assert_twins(lambda H, c: add_to_vertices(H, c, vertices, graphs, 30.0), H, change)
+
+
+def test_normalise(device: torch.device) -> None:
+    torch.manual_seed(0)
+    log_weights = torch.randn(6, 5, device=device)
+    log_weights[0, 0] = 300.0  # the others are floored
+    assert_twins(normalise, log_weights)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("systematic", [True, False])
+def test_resample(alpha: float, systematic: bool, device: torch.device) -> None:
+    torch.manual_seed(0)
+    stream = Stream(torch.randint(2**62, (6,), device=device), 2, 2)
+    log_weights = torch.randn(6, 5, device=device).log_softmax(1)
+    drawn = []
+    for mode in ("plain", "triton"):
+        with use(mode):
+            drawn.append(resample(log_weights, alpha, systematic, stream)[0])
+    assert torch.equal(*drawn)
+    assert_twins(lambda w: resample(w, alpha, systematic, stream)[1], log_weights)

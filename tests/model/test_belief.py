@@ -3,7 +3,9 @@ import math
 import pytest
 import torch
 
-from pfgnn.model.belief import LOG_WEIGHT_FLOOR, Belief, effective_sample_size, initial_belief, normalise
+from pfgnn.kernels.segments import make_segments
+from pfgnn.kernels.weigh import FLOOR, normalise
+from pfgnn.model.belief import Belief, effective_sample_size, initial_belief
 
 
 def test_initial_belief_is_uniform_and_kept_once() -> None:
@@ -17,7 +19,7 @@ def test_initial_belief_is_uniform_and_kept_once() -> None:
 def test_normalise_survives_what_a_product_of_weights_would_not() -> None:
     log_w = normalise(torch.tensor([[0.0, -1e5], [-1e30, -1e30]]))
     assert log_w.isfinite().all()
-    assert log_w[0].tolist() == [0.0, LOG_WEIGHT_FLOOR]
+    assert log_w[0].tolist() == [0.0, FLOOR]
     assert log_w[1].exp().tolist() == [0.5, 0.5]
 
 
@@ -31,7 +33,7 @@ def test_select_gathers_everything_later_steps_read() -> None:
     H = torch.arange(6.0).view(3, 2, 1)
     used = torch.tensor([[True, False], [False, True], [True, True]])
     belief = Belief(H, torch.full((2, 2), -math.log(2)), used)
-    chosen = belief.select(torch.tensor([[1, 1], [1, 0]]), belief.log_weights, batch)
+    chosen = belief.select(torch.tensor([[1, 1], [1, 0]]), belief.log_weights, make_segments(batch, 2, ordered=True))
     assert chosen.embeddings[..., 0].tolist() == [[1, 1], [3, 3], [5, 4]]
     assert chosen.used is not None
     assert chosen.used.tolist() == [[False, False], [True, True], [True, True]]

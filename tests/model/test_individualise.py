@@ -2,13 +2,15 @@ import pytest
 import torch
 from torch import Tensor
 
+from pfgnn.kernels.segments import make_segments
 from pfgnn.model import Additive, Multiplicative, RandomNormal
 from pfgnn.model.individualise import Individualise
 from pfgnn.model.policy import Draw
 from pfgnn.model.randomness import make_noise
 
 D, K = 8, 3
-NOISE = make_noise(0, torch.arange(2), torch.tensor([0, 1, 2, 0, 1]), torch.tensor([0, 0, 0, 1, 1]))
+NODES = make_segments(torch.tensor([0, 0, 0, 1, 1]), 2, ordered=True)
+NOISE = make_noise(0, torch.arange(2), torch.tensor([0, 1, 2, 0, 1]), NODES)
 VERTICES = torch.tensor([[[0], [2], [2]], [[4], [3], [4]]])  # [G=2, K=3, m=1]
 DRAW = Draw(VERTICES, torch.ones_like(VERTICES, dtype=torch.bool), torch.zeros(2, K))
 

@@ -17,7 +17,7 @@ MANY = 40_000
 def setting(sizes: list[int]) -> tuple[GraphBatch, Noise]:
     batch = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
     graph = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, batch)
-    return graph, make_noise(0, torch.arange(len(sizes)), default_node_key(graph), batch)
+    return graph, make_noise(0, torch.arange(len(sizes)), default_node_key(graph), graph.nodes)
 
 
 def draw(scores: Tensor, sizes: list[int], m: int = 1, free: Tensor | None = None, K: int = MANY) -> Draw:
@@ -64,7 +64,7 @@ def test_used_vertices_are_not_drawn_while_there_are_others() -> None:
     used: Tensor | None = torch.zeros(5, 20, dtype=torch.bool)
     seen = []
     for step in range(3):
-        noise = make_noise(step, torch.arange(2), torch.tensor([0, 1, 2, 0, 1]), graph.batch)
+        noise = make_noise(step, torch.arange(2), torch.tensor([0, 1, 2, 0, 1]), graph.nodes)
         result = draw_vertices(torch.zeros(5, 1), allowed_vertices(used, graph), graph, noise, 1, torch.arange(20), 1)
         used = mark_used(used, result)
         seen.append(result.vertices[..., 0])

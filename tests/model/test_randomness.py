@@ -5,8 +5,9 @@ import torch
 from tests.graph_samples import circulant_edges, random_edges
 from torch import Tensor
 
+from pfgnn.kernels.hashing import fold, mix, uniform
 from pfgnn.model.batch import make_batch
-from pfgnn.model.randomness import Noise, Purpose, default_graph_key, default_node_key, fold, make_noise, mix, uniform
+from pfgnn.model.randomness import Noise, Purpose, default_graph_key, default_node_key, make_noise
 
 PARTICLES = torch.arange(50)
 
@@ -15,7 +16,7 @@ def noise(seed: int = 0, keys: Tensor | None = None, nodes: int = 40) -> Noise:
     graph = make_batch(
         torch.zeros(2 * nodes, 0), torch.zeros(2, 0, dtype=torch.int64), None, torch.arange(2).repeat_interleave(nodes)
     )
-    return make_noise(seed, torch.tensor([5, 6]) if keys is None else keys, default_node_key(graph), graph.batch)
+    return make_noise(seed, torch.tensor([5, 6]) if keys is None else keys, default_node_key(graph), graph.nodes)
 
 
 def test_mix_is_splitmix64() -> None:

@@ -3,9 +3,10 @@ import math
 import pytest
 import torch
 
+from pfgnn.kernels.weigh import normalise
 from pfgnn.model import SoftResampling
 from pfgnn.model.batch import make_batch
-from pfgnn.model.belief import Belief, normalise
+from pfgnn.model.belief import Belief
 from pfgnn.model.randomness import make_noise
 from pfgnn.model.readout import Readout
 
@@ -55,7 +56,7 @@ def test_reading_before_or_after_resampling_has_the_same_expectation() -> None:
     belief = Belief(one.embeddings[:1].expand(many, -1, -1), one.log_weights[:1].expand(many, -1), None)
     readout = Readout(3, 1, 2)
     before = readout.moments(belief, graph)[0]
-    resampled, _ = SoftResampling(1.0)(belief, make_noise(0, batch, torch.zeros_like(batch), batch), 1)
+    resampled, _ = SoftResampling(1.0)(belief, make_noise(0, batch, torch.zeros_like(batch), graph.nodes), 1)
     after = readout.moments(resampled, graph)
     assert ((after.mean(0) - before).abs() < 4.5 * after.std(0) / math.sqrt(many)).all()
     assert (after.std(0) > 0.1).all()

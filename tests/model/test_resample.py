@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from pfgnn.kernels.segments import make_segments
+from pfgnn.kernels.weigh import normalise
 from pfgnn.model import ESSResampling, NoResampling, SoftResampling, SystematicResampling
-from pfgnn.model.belief import Belief, effective_sample_size, normalise
+from pfgnn.model.belief import Belief, effective_sample_size
 from pfgnn.model.randomness import Noise, make_noise
 
 G, K = 20_000, 4
@@ -21,7 +23,7 @@ def names(resampler: nn.Module) -> str:
 
 
 def noise(seed: int = 0) -> Noise:
-    return make_noise(seed, BATCH, torch.zeros_like(BATCH), BATCH)
+    return make_noise(seed, BATCH, torch.zeros_like(BATCH), make_segments(BATCH, len(BATCH), ordered=True))
 
 
 def belief(log_weights: Tensor | None = None) -> Belief:

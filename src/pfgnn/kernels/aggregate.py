@@ -41,6 +41,7 @@ class _Aggregate(torch.autograd.Function):
         r = None if r is None else r.contiguous()
         ctx.save_for_backward(p, r)
         ctx.towers, ctx.sources, ctx.targets = towers, sources, targets
+        assert targets.start is not None
         return aggregate_forward(p, r, towers, sources.index, targets.start)
 
     @staticmethod

@@ -8,23 +8,29 @@ from torch import Tensor
 from pfgnn.kernels.choice import fast
 from pfgnn.kernels.hashing import fold, gumbel, uniform
 from pfgnn.kernels.segments import Segments, segment_log_softmax, segment_max, segment_min, spread
+from pfgnn.kernels.weigh import Stream
 
 
-def draw_vertex(scores: Tensor, keys: Tensor, node_key: Tensor, nodes: Segments) -> tuple[Tensor, Tensor]:
+def draw_vertex(
+    scores: Tensor, stream: Stream, particles: Tensor, number: int, node_key: Tensor, nodes: Segments
+) -> tuple[Tensor, Tensor]:
     """v ~ softmax of the scores over the nodes of each graph, by Gumbel's trick: argmax_v log P(v) + g_v.
 
     Args:
         scores: [N, K], or [N, 1] while all particles are equal.
-        keys: of each graph's and particle's noise, int64 [G, K].
-        node_key: of each node's own, int64 [N].
+        stream: of the noise, which sits on the nodes.
+        particles: their numbers, int64 [K].
+        number: of this draw, where a step has several.
+        node_key: of each node's own noise, int64 [N].
         nodes: the graph of each node; no graph is empty.
     Returns: v, node numbers in the batch [G, K], and log P(v) [G, K].
     """
     if nodes.start is not None and fast(scores):
-        v, log_p = _Draw.apply(scores, keys, node_key, nodes)  # type: ignore[no-untyped-call]
+        v, log_p = _Draw.apply(scores, stream, particles, number, node_key, nodes)  # type: ignore[no-untyped-call]
         return v, log_p
     log_p = segment_log_softmax(scores, nodes)  # [N, K] or [N, 1]
-    g = gumbel(uniform(fold(keys[nodes.index], node_key[:, None])))  # [N, K], float64: no ties
+    keys = stream.keys_of(particles, number)[nodes.index]  # [N, K]
+    g = gumbel(uniform(fold(keys, node_key[:, None])))  # [N, K], float64: no ties
     v = _argmax(log_p.detach() + g, nodes)
     return v, log_p.expand(-1, v.shape[1]).gather(0, v)
 
@@ -39,18 +45,21 @@ def _argmax(values: Tensor, nodes: Segments) -> Tensor:
 
 class _Draw(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, keys: Tensor, node_key: Tensor, nodes: Segments) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, scores: Tensor, stream: Stream, *rest: Any) -> tuple[Tensor, Tensor]:
         from pfgnn.kernels.triton_draw import draw
 
+        particles, number, node_key, nodes = rest
         scores = scores.contiguous()
-        v, log_p, log_total = draw(scores, keys.contiguous(), node_key, nodes.start)
+        v, log_p, log_total = draw(scores, particles, number, node_key, nodes.start, *stream)
         ctx.save_for_backward(scores, v, log_total)
         ctx.nodes = nodes
         ctx.mark_non_differentiable(v)
         return v, log_p
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None, None, None]:
         from pfgnn.kernels.triton_draw import draw_backward
 
-        return draw_backward(gradients[1].contiguous(), *ctx.saved_tensors, ctx.nodes.index), None, None, None
+        scores, v, log_total = ctx.saved_tensors
+        d = draw_backward(gradients[1].contiguous(), scores, v, log_total, ctx.nodes.index)
+        return d, None, None, None, None, None

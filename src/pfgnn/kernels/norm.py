@@ -47,10 +47,10 @@ class _Activate(torch.autograd.Function):
     def forward(ctx: Any, h: Tensor, x: Tensor | None, *rest: Any) -> Tensor:
         from pfgnn.kernels.triton_norm import activate
 
-        *parameters, _, limit, nodes = rest
-        h = h.contiguous()
-        out, mean, root = activate(h, None if x is None else x.contiguous(), *rest[:5], nodes.start)
-        ctx.save_for_backward(h, *parameters, mean, root)
+        scale, shift, mean_scale, eps, limit, nodes = rest
+        h, x = h.contiguous(), None if x is None else x.contiguous()
+        out, mean, root = activate(h, x, scale, shift, mean_scale, eps, limit, nodes.start)
+        ctx.save_for_backward(h, scale, shift, mean_scale, mean, root)
         ctx.limit, ctx.start, ctx.residual = limit, nodes.start, x is not None
         return out
 
@@ -59,5 +59,5 @@ class _Activate(torch.autograd.Function):
         from pfgnn.kernels.triton_norm import activate_backward
 
         g = gradients[0].contiguous()
-        dh, d_scale, d_shift, d_mean_scale = activate_backward(g, *ctx.saved_tensors, ctx.limit, ctx.start)
-        return dh, g if ctx.residual else None, d_scale, d_shift, d_mean_scale, None, None, None
+        dh, of_parameters = activate_backward(g, ctx.limit, ctx.start, *ctx.saved_tensors)
+        return dh, g if ctx.residual else None, *of_parameters, None, None, None

@@ -1,6 +1,7 @@
 """Reductions over the rows of each segment (nodes of a graph, edges of a node): first axis in, segments out."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -8,11 +9,15 @@ from torch import Tensor
 from pfgnn.kernels.choice import fast
 
 
-class Segments(NamedTuple):
+@dataclass(frozen=True)
+class Segments:
     """Which of S segments each of N rows belongs to.
 
-    Fields: ``index`` [N]; ``size`` = S; ``start`` [S + 1], where each segment's rows begin once they are sorted, and
-    ``order`` [N], the rows sorted by segment, or None if they are: both only where kernels read them.
+    Args:
+        index: the segment of each row, [N].
+        size: S.
+        start: where each segment's rows begin once they are sorted, [S + 1]; None where no kernel reads it.
+        order: the rows sorted by segment, [N]; None if they are.
     """
 
     index: Tensor
@@ -21,7 +26,7 @@ class Segments(NamedTuple):
     order: Tensor | None = None
 
     @property
-    def count(self) -> Tensor:
+    def counts(self) -> Tensor:
         """Number of rows of each segment: [S]."""
         return self.index.new_zeros(self.size).scatter_add(0, self.index, torch.ones_like(self.index))
 
@@ -48,15 +53,19 @@ def spread(values: Tensor, segments: Segments) -> Tensor:
 def segment_sum(values: Tensor, segments: Segments) -> Tensor:
     """Sum of the rows of each segment: values [N, ...] -> [S, ...]."""
     if _kernel(values, segments):
-        return _Sum.apply(values, segments)  # type: ignore[no-untyped-call]
+        return _Sum.apply(values, segments, False)  # type: ignore[no-untyped-call]
     flat = values.flatten(1) if values.dim() > 1 else values[:, None]  # one column axis: torch's fast path
     index = segments.index[:, None].expand_as(flat)
-    return flat.new_zeros(segments.size, flat.shape[1]).scatter_add(0, index, flat).view(segments.size, *values.shape[1:])
+    return (
+        flat.new_zeros(segments.size, flat.shape[1]).scatter_add(0, index, flat).view(segments.size, *values.shape[1:])
+    )
 
 
 def segment_mean(values: Tensor, segments: Segments) -> Tensor:
     """Mean of the rows of each segment, 0 for an empty one: values [N, ...] -> [S, ...]."""
-    count = segments.count.clamp(min=1).to(values.dtype)
+    if _kernel(values, segments):
+        return _Sum.apply(values, segments, True)  # type: ignore[no-untyped-call]
+    count = segments.counts.clamp(min=1).to(values.dtype)
     return segment_sum(values, segments) / count.view(-1, *(1,) * (values.dim() - 1))
 
 
@@ -71,7 +80,7 @@ def segment_max(values: Tensor, segments: Segments) -> Tensor:
     limits = torch.finfo(values.dtype) if values.is_floating_point() else torch.iinfo(values.dtype)
     lowest = flat.new_full((segments.size, flat.shape[1]), limits.min)  # not 0, which could tie and take gradient
     out = lowest.scatter_reduce(0, segments.index[:, None].expand_as(flat), flat, "amax", include_self=False)
-    return out.where((segments.count > 0)[:, None], 0).view(segments.size, *values.shape[1:])
+    return out.where((segments.counts > 0)[:, None], 0).view(segments.size, *values.shape[1:])
 
 
 def segment_min(values: Tensor, segments: Segments) -> Tensor:
@@ -96,22 +105,26 @@ def _kernel(values: Tensor, segments: Segments) -> bool:
     return segments.start is not None and values.is_floating_point() and fast(values)
 
 
-def _rows_sum(values: Tensor, segments: Segments, rows: Tensor | None) -> Tensor:
+def _rows_sum(values: Tensor, segments: Segments, rows: Tensor | None, mean: bool = False) -> Tensor:
     from pfgnn.kernels.triton_segments import sum_rows
 
     assert segments.start is not None
-    return sum_rows(values, rows, segments.start)
+    return sum_rows(values, rows, segments.start, mean)
 
 
 class _Sum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, segments: Segments) -> Tensor:
-        ctx.segments = segments
-        return _rows_sum(values, segments, segments.order)
+    def forward(ctx: Any, values: Tensor, segments: Segments, mean: bool) -> Tensor:
+        ctx.segments, ctx.mean = segments, mean
+        return _rows_sum(values, segments, segments.order, mean)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return gradients[0].index_select(0, ctx.segments.index), None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        from pfgnn.kernels.triton_segments import spread_rows
+
+        if not ctx.mean:
+            return gradients[0].index_select(0, ctx.segments.index), None, None
+        return spread_rows(gradients[0].contiguous(), ctx.segments.index, ctx.segments.start), None, None
 
 
 class _Spread(torch.autograd.Function):

@@ -38,7 +38,7 @@ def _moments(p, r, source, begin, end, columns, column, inside, EDGES: tl.conste
 
 
 @triton.jit
-def _forward(
+def aggregate_values(
     p, r, source, start, out, columns, floor,
     EDGES: tl.constexpr, TD: tl.constexpr, D: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
@@ -56,7 +56,7 @@ def _forward(
 
 
 @triton.jit
-def _backward(
+def aggregate_back(
     g, p, r, source, start, out, columns, floor,
     EDGES: tl.constexpr, TD: tl.constexpr, D: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
@@ -85,14 +85,14 @@ def _backward(
 def aggregate_forward(p: Tensor, r: Tensor | None, towers: int, source: Tensor, start: Tensor) -> Tensor:
     """The four aggregates: p [N, ..., T D], r [E, T D], source [E], start [N + 1] -> [N, ..., T, 4 D]."""
     out = p.new_empty(*p.shape[:-1], towers, 4 * p.shape[-1] // towers)
-    _launch(_forward, p, r, towers, (p, r, source, start, out))
+    _launch(aggregate_values, p, r, towers, (p, r, source, start, out))
     return out
 
 
 def aggregate_backward(g: Tensor, p: Tensor, r: Tensor | None, towers: int, source: Tensor, start: Tensor) -> Tensor:
     """The gradient of every message [E, ..., T D] from that of the aggregates, g."""
     out = p.new_empty(len(source), *p.shape[1:])
-    _launch(_backward, p, r, towers, (g, p, r, source, start, out))
+    _launch(aggregate_back, p, r, towers, (g, p, r, source, start, out))
     return out
 
 

@@ -5,13 +5,15 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pfgnn.kernels.triton_hashing import fold_word
+from pfgnn.kernels.triton_hashing import fold_word, unit
 
 
 @triton.jit
-def _forward(
-    scores, keys, node_key, start, vertex, log_prob, log_total, K, OWN: tl.constexpr, R: tl.constexpr
-):  # OWN: whether each particle has scores of its own
+def draw_forward(
+    scores, keys, particles, node_key, start, vertex, log_prob, log_total, K, step, purpose, number,
+    OWN: tl.constexpr, R: tl.constexpr,
+):  # fmt: skip
+    """OWN says whether each particle has scores of its own."""
     graph, k = tl.program_id(0), tl.program_id(1)
     begin, end = tl.load(start + graph), tl.load(start + graph + 1)
     width = K if OWN else 1
@@ -27,15 +29,15 @@ def _forward(
         s = tl.load(scores + row * width + mine, row < end, -float("inf")).to(tl.float32)
         total += tl.sum(tl.exp(s - top), 0)
     shift = top + tl.log(total)
-    key = tl.load(keys + graph * K + k)
-    best, best_log_p = tl.full([], -float("inf"), tl.float64), tl.zeros([], tl.float32)
+    key = fold_word(fold_word(tl.load(keys + graph), step), purpose)
+    key = fold_word(fold_word(key, tl.load(particles + k)), number)
+    best = tl.full([], -float("inf"), tl.float64)
     v = end - 1
     for first in range(begin, end, R):
         row = first + tl.arange(0, R)
         inside = row < end
         log_p = tl.load(scores + row * width + mine, inside, -float("inf")).to(tl.float32) - shift
-        bits = fold_word(key, tl.load(node_key + row, inside, 0)).to(tl.uint64, bitcast=True) >> 12
-        u = (bits.to(tl.float64) + 0.5) * 2.220446049250313e-16  # 2^-52
+        u = unit(fold_word(key, tl.load(node_key + row, inside, 0)))
         value = tl.where(inside, log_p.to(tl.float64) - tl.log(-tl.log(u)), -float("inf"))
         highest = tl.max(value, 0)
         if highest > best:
@@ -49,7 +51,7 @@ def _forward(
 
 
 @triton.jit
-def _backward(g, scores, vertex, log_total, graph, out, count, K, OWN: tl.constexpr, B: tl.constexpr):
+def draw_back(g, scores, vertex, log_total, graph, out, count, K, OWN: tl.constexpr, B: tl.constexpr):
     """d s_n = Σ_k g_k (1[n = v_k] - P_k(n)), the sum only where the particles share their scores."""
     place = tl.program_id(0) * B + tl.arange(0, B)
     inside = place < count
@@ -65,17 +67,27 @@ def _backward(g, scores, vertex, log_total, graph, out, count, K, OWN: tl.conste
     tl.store(out + place, d, inside)
 
 
-def draw(scores: Tensor, keys: Tensor, node_key: Tensor, start: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def draw(
+    scores: Tensor,
+    particles: Tensor,
+    number: int,
+    node_key: Tensor,
+    start: Tensor,
+    key: Tensor,
+    step: int,
+    purpose: int,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Vertices, their log P, and the log of the scores' summed exponentials: all [G, K]."""
-    G, K = keys.shape
-    vertex = torch.empty_like(keys)
-    log_prob = torch.empty(G, K, device=scores.device)
+    G, K = len(key), len(particles)
+    vertex = torch.empty(G, K, dtype=torch.int64, device=key.device)
+    log_prob = torch.empty(G, K, device=key.device)
     log_total = torch.empty_like(log_prob)
     R = max(16, min(128, triton.next_power_of_2(-(-len(scores) // G))))
     with torch.cuda.device_of(scores):
-        _forward[(G, K)](
-            scores, keys, node_key, start, vertex, log_prob, log_total, K, OWN=scores.shape[1] > 1, R=R, num_warps=1
-        )
+        draw_forward[(G, K)](
+            scores, key, particles, node_key, start, vertex, log_prob, log_total, K, step, purpose, number,
+            OWN=scores.shape[1] > 1, R=R, num_warps=1,
+        )  # fmt: skip
     return vertex, log_prob, log_total
 
 
@@ -84,7 +96,7 @@ def draw_backward(g: Tensor, scores: Tensor, vertex: Tensor, log_total: Tensor, 
     out = torch.empty_like(scores)
     B = 256
     with torch.cuda.device_of(scores):
-        _backward[(triton.cdiv(out.numel(), B),)](
+        draw_back[(triton.cdiv(out.numel(), B),)](
             g, scores, vertex, log_total, graph, out, out.numel(), vertex.shape[1], OWN=scores.shape[1] > 1, B=B
         )
     return out

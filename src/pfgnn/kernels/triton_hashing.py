@@ -20,10 +20,16 @@ def _shift_right(z, bits: tl.constexpr):
 @triton.jit
 def fold_word(key, word):
     """mix(key + GOLDEN (word + 1)), all int64."""
-    z = key + _GOLDEN * (word + 1)
+    z = key + _GOLDEN * (key * 0 + word + 1)  # in 64 bits, whatever the word has
     z = (z ^ _shift_right(z, 30)) * _FIRST
     z = (z ^ _shift_right(z, 27)) * _SECOND
     return z ^ _shift_right(z, 31)
+
+
+@triton.jit
+def unit(key):
+    """The key's upper 52 bits as a float64 inside (0, 1)."""
+    return ((key.to(tl.uint64, bitcast=True) >> 12).to(tl.float64) + 0.5) * 2.220446049250313e-16  # 2^-52
 
 
 @triton.jit

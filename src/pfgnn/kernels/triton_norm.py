@@ -15,7 +15,7 @@ def _place(start, K, D, R: tl.constexpr, C: tl.constexpr):
 
 
 @triton.jit
-def _forward(
+def norm_forward(
     h, x, scale, shift, mean_scale, out, means, roots, start, K, D, eps, limit,
     RESIDUAL: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
@@ -52,7 +52,7 @@ def _forward(
 
 
 @triton.jit
-def _backward(
+def norm_back(
     g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, limit, R: tl.constexpr, C: tl.constexpr
 ):
     particle, begin, end, column, inside, n = _place(start, K, D, R, C)
@@ -110,7 +110,7 @@ def activate(
     means = torch.empty(grid[0], D, device=h.device)
     roots = torch.empty_like(means)
     with torch.cuda.device_of(h):
-        _forward[grid](
+        norm_forward[grid](
             h, x, scale, shift, mean_scale, out, means, roots, start, K, D, eps, limit, x is not None, **blocks
         )
     return out, means, roots
@@ -118,23 +118,22 @@ def activate(
 
 def activate_backward(
     g: Tensor,
+    limit: float,
+    start: Tensor,
     h: Tensor,
     scale: Tensor,
     shift: Tensor,
     mean_scale: Tensor,
     means: Tensor,
     roots: Tensor,
-    limit: float,
-    start: Tensor,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Gradients of h, γ, β and α from that of the output, g."""
     K, D, grid, blocks = _cut(h, start)
     dh = torch.empty_like(h)
     parts = torch.empty(grid[0], 3, D, device=h.device)
     with torch.cuda.device_of(h):
-        _backward[grid](g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, limit, **blocks)
-    d_scale, d_shift, d_mean_scale = parts.sum(0).to(scale.dtype)
-    return dh, d_scale, d_shift, d_mean_scale
+        norm_back[grid](g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, limit, **blocks)
+    return dh, parts.sum(0).to(scale.dtype).unbind()
 
 
 def _cut(h: Tensor, start: Tensor) -> tuple[int, int, tuple[int, int], dict[str, int]]:

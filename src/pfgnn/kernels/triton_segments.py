@@ -8,8 +8,9 @@ from torch import Tensor
 
 @triton.jit
 def _reduce_rows(
-    values, rows, start, out, columns, PICKED: tl.constexpr, MAX: tl.constexpr, R: tl.constexpr, C: tl.constexpr
-):
+    values, rows, start, out, columns,
+    PICKED: tl.constexpr, MAX: tl.constexpr, MEAN: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
     segment = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * C + tl.arange(0, C)
     inside = column < columns
@@ -24,23 +25,48 @@ def _reduce_rows(
         total = tl.maximum(total, tl.max(tile, 0)) if MAX else total + tl.sum(tile, 0)
     if MAX:
         total = tl.where(end > begin, total, 0.0)
+    if MEAN:
+        total /= tl.maximum(end - begin, 1).to(tl.float32)
     tl.store(out + segment * columns + column, total, inside)
 
 
-def sum_rows(values: Tensor, rows: Tensor | None, start: Tensor) -> Tensor:
+@triton.jit
+def _spread_rows(values, index, start, out, columns, C: tl.constexpr):
+    """Each row's segment's value over the number of the segment's rows."""
+    row = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * C + tl.arange(0, C)
+    segment = tl.load(index + row)
+    count = (tl.load(start + segment + 1) - tl.load(start + segment)).to(tl.float32)
+    value = tl.load(values + segment * columns + column, column < columns, 0.0).to(tl.float32)
+    tl.store(out + row * columns + column, value / count, column < columns)
+
+
+def sum_rows(values: Tensor, rows: Tensor | None, start: Tensor, mean: bool = False) -> Tensor:
     """out_s = Σ_p values[rows_p] over the places p of segment s: values [M, ...], rows [N], start [S + 1] -> [S, ...].
 
-    Without ``rows``, values[p].
+    Without ``rows``, values[p]. With ``mean``, divided by how many they are.
     """
-    return _reduce(values, rows, start, False)
+    return _reduce(values, rows, start, False, mean)
 
 
 def max_rows(values: Tensor, rows: Tensor | None, start: Tensor) -> Tensor:
     """The same with the largest instead of the sum, 0 for an empty segment."""
-    return _reduce(values, rows, start, True)
+    return _reduce(values, rows, start, True, False)
 
 
-def _reduce(values: Tensor, rows: Tensor | None, start: Tensor, largest: bool) -> Tensor:
+def spread_rows(values: Tensor, index: Tensor, start: Tensor) -> Tensor:
+    """out_n = values[index_n] / number of rows of that segment: values [S, ...], index [N] -> [N, ...]."""
+    out = values.new_empty(len(index), *values.shape[1:])
+    if not out.numel():
+        return out
+    columns = out[:1].numel()
+    C = min(256, triton.next_power_of_2(columns))
+    with torch.cuda.device_of(values):
+        _spread_rows[(len(index), triton.cdiv(columns, C))](values, index, start, out, columns, C=C)
+    return out
+
+
+def _reduce(values: Tensor, rows: Tensor | None, start: Tensor, largest: bool, mean: bool) -> Tensor:
     values = values.contiguous()
     size, places = len(start) - 1, len(values) if rows is None else len(rows)
     out = values.new_empty(size, *values.shape[1:])
@@ -51,5 +77,5 @@ def _reduce(values: Tensor, rows: Tensor | None, start: Tensor, largest: bool) -
     R = min(16, triton.next_power_of_2(-(-places // size)))
     grid = (size, triton.cdiv(columns, C))
     with torch.cuda.device_of(values):
-        _reduce_rows[grid](values, rows, start, out, columns, rows is not None, largest, R=max(R, 2), C=C)
+        _reduce_rows[grid](values, rows, start, out, columns, rows is not None, largest, mean, R=max(R, 2), C=C)
     return out

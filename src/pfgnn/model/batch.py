@@ -43,7 +43,7 @@ class GraphBatch:
     @cached_property
     def sizes(self) -> Tensor:
         """Nodes per graph, [G]."""
-        return self.nodes.count
+        return self.nodes.counts
 
     @property
     def first(self) -> Tensor:

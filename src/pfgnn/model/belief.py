@@ -6,10 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.select import select_particles
-
-# A weight below e^-80 changes nothing in float32; without a floor, an unbounded observation could make log w = -inf.
-LOG_WEIGHT_FLOOR = -80.0
+from pfgnn.kernels.particles import select_particles
+from pfgnn.kernels.segments import Segments
 
 
 class Belief(NamedTuple):
@@ -37,10 +35,10 @@ class Belief(NamedTuple):
             None if self.used is None else self.used[:, particles],
         )
 
-    def select(self, ancestors: Tensor, log_weights: Tensor, batch: Tensor) -> "Belief":
+    def select(self, ancestors: Tensor, log_weights: Tensor, nodes: Segments) -> "Belief":
         """Particle k becomes a copy of its ancestor, with new weights: ancestors, log_weights [G, K]."""
-        used = None if self.used is None else self.used.gather(1, ancestors[batch])
-        return Belief(select_particles(self.embeddings, ancestors, batch), log_weights, used)
+        used = None if self.used is None else self.used.gather(1, ancestors[nodes.index])
+        return Belief(select_particles(self.embeddings, ancestors, nodes), log_weights, used)
 
 
 def initial_belief(embeddings: Tensor, particles: int, num_graphs: int, track_used: bool) -> Belief:
@@ -50,11 +48,6 @@ def initial_belief(embeddings: Tensor, particles: int, num_graphs: int, track_us
     if track_used:
         used = torch.zeros(len(embeddings), particles, dtype=torch.bool, device=embeddings.device)
     return Belief(embeddings[:, None], log_weights, used)
-
-
-def normalise(log_weights: Tensor) -> Tensor:
-    """log w_k - log Σ_j w_j, floored: [G, K] -> [G, K]. The one place where weights are normalised."""
-    return log_weights.log_softmax(1).clamp(min=LOG_WEIGHT_FLOOR)
 
 
 def effective_sample_size(log_weights: Tensor) -> Tensor:

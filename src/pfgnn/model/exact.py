@@ -11,8 +11,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pfgnn.kernels.weigh import normalise
 from pfgnn.model.batch import GraphBatch
-from pfgnn.model.belief import Belief, normalise
+from pfgnn.model.belief import Belief
 from pfgnn.model.pfgnn import PFGNN
 from pfgnn.model.policy import FORBIDDEN, Draw, allowed_vertices, log_probabilities, mark_used
 from pfgnn.model.refine import copies

@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.numeric import bounded, check_positive
+from pfgnn.kernels.particles import add_to_vertices, pick_vertices
+from pfgnn.model.numeric import check_positive, largest
 from pfgnn.model.policy import Draw
 from pfgnn.model.randomness import Noise, Purpose
 
@@ -30,16 +31,13 @@ class Individualise(nn.Module, ABC):
 
     def forward(self, H: Tensor, draw: Draw, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """Individualise the drawn vertices of every particle; see the class."""
-        K, column = len(particles), torch.arange(len(particles), device=H.device)[:, None]
-        N, _, D = H.shape
-        H = H.expand(-1, K, -1).reshape(-1, D)  # [N K, D]
-        place = (K * draw.vertices + column).flatten()  # of the drawn vertices, [G K m]
-        h = H.index_select(0, place).view(*draw.vertices.shape, D)  # [G, K, m, D]
+        h = pick_vertices(H, draw.vertices, noise.nodes)  # [G, K, m, D]
         change = self.recolour(h, noise, step, particles) - h
-        change[..., self.dimensions :] = 0
+        if self.dimensions < self.width:
+            change[..., self.dimensions :] = 0
         # Added, not written: a draw that is not valid repeats a vertex, and must add nothing to it.
         change = torch.where(draw.valid[..., None], change, 0.0)
-        return bounded(H.index_add(0, place, change.view(-1, D))).view(N, K, D)
+        return add_to_vertices(H, change, draw.vertices, noise.nodes, largest(H.dtype))
 
     @abstractmethod
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:

@@ -17,12 +17,12 @@ class Norm(nn.Module, ABC):
     """A normalisation, and what follows it in a layer."""
 
     @abstractmethod
-    def forward(self, h: Tensor, nodes: Segments) -> Tensor:
+    def normalise(self, h: Tensor, nodes: Segments) -> Tensor:
         """Normalise: h [N, ..., D] -> [N, ..., D]."""
 
-    def activate(self, h: Tensor, x: Tensor | None, nodes: Segments) -> Tensor:
-        """relu(norm(h)), plus x if it is given."""
-        y = self(h, nodes).relu()
+    def forward(self, h: Tensor, x: Tensor | None, nodes: Segments) -> Tensor:
+        """relu(norm(h)), plus x if it is given: [N, ..., D] -> [N, ..., D]."""
+        y = self.normalise(h, nodes).relu()
         return y if x is None else x + y
 
 
@@ -50,11 +50,11 @@ class GraphNorm(Norm):
         nn.init.zeros_(self.shift)
         nn.init.ones_(self.mean_scale)
 
-    def forward(self, h: Tensor, nodes: Segments) -> Tensor:
+    def normalise(self, h: Tensor, nodes: Segments) -> Tensor:
         """Normalise; see the class."""
         return normalise_graphs(h, self.scale, self.shift, self.mean_scale, self.eps, largest(h.dtype), nodes)
 
-    def activate(self, h: Tensor, x: Tensor | None, nodes: Segments) -> Tensor:
+    def forward(self, h: Tensor, x: Tensor | None, nodes: Segments) -> Tensor:
         """relu(norm(h)), plus x if it is given."""
         return activate_graphs(h, x, self.scale, self.shift, self.mean_scale, self.eps, largest(h.dtype), nodes)
 
@@ -70,7 +70,7 @@ class BatchNorm(Norm):
         super().__init__()
         self.norm = nn.BatchNorm1d(width)
 
-    def forward(self, h: Tensor, nodes: Segments) -> Tensor:
+    def normalise(self, h: Tensor, nodes: Segments) -> Tensor:
         """Normalise; see the class."""
         rows = bounded(h).reshape(-1, h.shape[-1])
         if self.training and len(rows) == 1:
@@ -85,7 +85,7 @@ class LayerNorm(Norm):
         super().__init__()
         self.norm = nn.LayerNorm(width)
 
-    def forward(self, h: Tensor, nodes: Segments) -> Tensor:
+    def normalise(self, h: Tensor, nodes: Segments) -> Tensor:
         """Normalise; see the class."""
         return self.norm(bounded(h))
 
@@ -96,7 +96,7 @@ class NoNorm(Norm):
     def __init__(self, width: int) -> None:
         super().__init__()
 
-    def forward(self, h: Tensor, nodes: Segments) -> Tensor:
+    def normalise(self, h: Tensor, nodes: Segments) -> Tensor:
         """Return h; see the class."""
         return bounded(h)
 

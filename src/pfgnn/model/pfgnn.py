@@ -9,14 +9,16 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
+from pfgnn.kernels.hashing import fold
+from pfgnn.kernels.weigh import normalise
 from pfgnn.model.batch import GraphBatch, make_batch
-from pfgnn.model.belief import Belief, effective_sample_size, initial_belief, normalise
+from pfgnn.model.belief import Belief, effective_sample_size, initial_belief
 from pfgnn.model.features import Constant, encoder
 from pfgnn.model.individualise import Individualise, Multiplicative
 from pfgnn.model.numeric import check_module, check_positive
 from pfgnn.model.observe import SetObservation
 from pfgnn.model.policy import Draw, MLPPolicy, allowed_vertices, draw_vertices, mark_used
-from pfgnn.model.randomness import Noise, check_key, default_graph_key, default_node_key, fold, make_noise
+from pfgnn.model.randomness import Noise, check_key, default_graph_key, default_node_key, make_noise
 from pfgnn.model.readout import Readout
 from pfgnn.model.refine import Refine, fresh_copy
 from pfgnn.model.resample import SoftResampling
@@ -200,7 +202,7 @@ class PFGNN(nn.Module):
             node_key = default_node_key(graph)
         check_key("graph_key", graph_key, graph.sizes)
         check_key("node_key", node_key, graph.batch)
-        return H, graph, make_noise(self._seed(seed), graph_key, node_key, graph.batch)
+        return H, graph, make_noise(self._seed(seed), graph_key, node_key, graph.nodes)
 
     def _encode_edges(self, graph: GraphBatch, dtype: torch.dtype, check: bool) -> Tensor | None:
         edge_attr = graph.edge_attr

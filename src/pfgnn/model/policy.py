@@ -97,8 +97,8 @@ def draw_vertices(
     """
     vertices, valid, log_prob = [], [], []
     for j in range(m):
-        keys = noise.particle_keys(step, Purpose.VERTEX, particles, j)  # [G, K]
-        v, log_p_v = draw_vertex(_of_free(scores, free), keys, noise.node, graph.nodes)  # [G, K]
+        stream = noise.stream(step, Purpose.VERTEX)
+        v, log_p_v = draw_vertex(_of_free(scores, free), stream, particles, j, noise.node, graph.nodes)  # [G, K]
         column = torch.arange(v.shape[1], device=v.device)
         ok = torch.ones_like(v, dtype=torch.bool) if free is None else free[v, column]
         vertices.append(v)

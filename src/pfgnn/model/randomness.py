@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from pfgnn.kernels.hashing import fold, mix, uniform
-from pfgnn.kernels.segments import make_segments, segment_sum
+from pfgnn.kernels.segments import Segments, make_segments, segment_sum
+from pfgnn.kernels.weigh import Stream
 from pfgnn.model.batch import GraphBatch
 
 
@@ -27,43 +28,32 @@ class Noise(NamedTuple):
     """The random numbers of one forward pass, before step, purpose and particle are known.
 
     Fields: ``graph`` [G], seed and graph key hashed together; ``node`` [N], a key per node, its position in
-    its graph unless the caller carried the keys along with a relabelling; ``batch`` [N], the graph of a node.
+    its graph unless the caller carried the keys along with a relabelling; ``nodes``, those of each graph.
     """
 
     graph: Tensor
     node: Tensor
-    batch: Tensor
+    nodes: Segments
 
-    def per_graph(self, step: int, purpose: Purpose) -> Tensor:
-        """Uniform numbers in (0, 1), float64 [G, 1]."""
-        return uniform(self._keys(step, purpose))[:, None]
-
-    def per_particle(self, step: int, purpose: Purpose, particles: Tensor) -> Tensor:
-        """Uniform numbers in (0, 1) for particle numbers [K], float64 [G, K]."""
-        return uniform(fold(self._keys(step, purpose)[:, None], particles))
-
-    def particle_keys(self, step: int, purpose: Purpose, particles: Tensor, draw: int) -> Tensor:
-        """Keys for particle numbers [K], [G, K], into which each node folds its own; ``draw`` numbers repeats."""
-        return fold(fold(self._keys(step, purpose)[:, None], particles), draw)
+    def stream(self, step: int, purpose: Purpose) -> Stream:
+        """Where the numbers of one step and purpose come from."""
+        return Stream(self.graph, step, int(purpose))
 
     def per_node(self, step: int, purpose: Purpose, particles: Tensor, draw: int = 0) -> Tensor:
         """Uniform numbers in (0, 1) for particle numbers [K], float64 [N, K]; ``draw`` numbers repeats."""
-        keys = self.particle_keys(step, purpose, particles, draw)
-        return uniform(fold(keys[self.batch], self.node[:, None]))
+        keys = self.stream(step, purpose).keys_of(particles, draw)  # [G, K]
+        return uniform(fold(keys[self.nodes.index], self.node[:, None]))
 
     def normal_per_particle(self, step: int, purpose: Purpose, particles: Tensor, shape: tuple[int, ...]) -> Tensor:
         """Standard normal numbers for particle numbers [K], float64 [G, K, *shape]."""
-        keys = fold(self._keys(step, purpose)[:, None], particles)[(..., *(None,) * len(shape))]
+        keys = fold(self.stream(step, purpose).keys()[:, None], particles)[(..., *(None,) * len(shape))]
         cells = torch.arange(torch.Size(shape).numel(), device=keys.device).view(shape)
         return torch.special.ndtri(uniform(fold(keys, cells)))
 
-    def _keys(self, step: int, purpose: Purpose) -> Tensor:
-        return fold(fold(self.graph, step), int(purpose))
 
-
-def make_noise(seed: int | Tensor, graph_key: Tensor, node_key: Tensor, batch: Tensor) -> Noise:
+def make_noise(seed: int | Tensor, graph_key: Tensor, node_key: Tensor, nodes: Segments) -> Noise:
     """Bind a seed (an int or an int64 scalar), graph keys [G] and node keys [N] into the noise of one pass."""
-    return Noise(fold(mix(_check_seed(seed, graph_key.device)), graph_key), node_key, batch)
+    return Noise(fold(mix(_check_seed(seed, graph_key.device)), graph_key), node_key, nodes)
 
 
 def _check_seed(seed: int | Tensor, device: torch.device) -> Tensor:

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.segments import segment_max, segment_mean, segment_sum, spread
+from pfgnn.kernels.particles import average_particles
+from pfgnn.kernels.segments import segment_max, segment_mean, segment_sum
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.numeric import choose
@@ -43,8 +44,8 @@ class Readout(nn.Module):
         if H.shape[1] == 1:  # all particles equal, and the weights sum to 1
             powers = [H[:, 0]] if not self.second_moment else [H[:, 0], H[:, 0].square()]
         else:
-            w = spread(belief.weights, graph.nodes)[:, None].to(H.dtype)  # [N, 1, K]
-            powers = [(w @ power).squeeze(1) for power in ([H, H.square()] if self.second_moment else [H])]
+            powers = [H, H.square()] if self.second_moment else [H]
+            powers = [average_particles(power, belief.log_weights, graph.nodes) for power in powers]
         return torch.cat(powers, -1)
 
     def features(self, moments: list[Tensor], graph: GraphBatch) -> Tensor:

@@ -1,11 +1,10 @@
 """Resampling: drop colourings of little weight, copy those of much (line 12)."""
 
-import math
-
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.belief import Belief, effective_sample_size, normalise
+from pfgnn.kernels.weigh import normalise, resample
+from pfgnn.model.belief import Belief, effective_sample_size
 from pfgnn.model.randomness import Noise, Purpose
 
 
@@ -18,6 +17,8 @@ class SoftResampling(nn.Module):
     Shapes: belief of K particles -> belief of K particles, ancestors [G, K].
     """
 
+    systematic = False
+
     def __init__(self, alpha: float = 0.5) -> None:
         super().__init__()
         if not 0 <= alpha <= 1:
@@ -27,38 +28,17 @@ class SoftResampling(nn.Module):
     def forward(self, belief: Belief, noise: Noise, step: int) -> tuple[Belief, Tensor]:
         """Resample every graph's particles; see the class."""
         ancestors, log_weights = self.draw(belief.log_weights, noise, step)
-        return belief.select(ancestors, normalise(log_weights), noise.batch), ancestors
+        return belief.select(ancestors, normalise(log_weights), noise.nodes), ancestors
 
     def draw(self, log_weights: Tensor, noise: Noise, step: int) -> tuple[Tensor, Tensor]:
         """Ancestors and unnormalised new log-weights, E[Σ_{k: a_k = j} w'_k] = w_j exactly: both [G, K]."""
-        log_q = self.proposal(log_weights)
-        cumulative = log_q.detach().double().exp().cumsum(1)
-        positions = self.positions(log_weights.shape[1], noise, step) * cumulative[:, -1:]
-        ancestors = torch.searchsorted(cumulative, positions.contiguous(), right=True)
-        ancestors = ancestors.clamp(max=log_weights.shape[1] - 1)  # rounding may end a hair past the last
-        kept = (log_weights - log_q).gather(1, ancestors)
-        return ancestors, kept - math.log(log_weights.shape[1])
-
-    def proposal(self, log_weights: Tensor) -> Tensor:
-        """log q = log(α w + (1 - α)/K): [G, K] -> [G, K]."""
-        if self.alpha == 1:  # exactly w, so that w / q is exactly 1 and its gradient exactly 0
-            return log_weights
-        if self.alpha == 0:
-            return torch.full_like(log_weights, -math.log(log_weights.shape[1]))
-        uniform = math.log((1 - self.alpha) / log_weights.shape[1])
-        return torch.logaddexp(math.log(self.alpha) + log_weights, torch.full_like(log_weights, uniform))
-
-    def positions(self, K: int, noise: Noise, step: int) -> Tensor:
-        """Where on [0, 1) the cumulative weights are read: multinomial draws, [G, K]."""
-        return noise.per_particle(step, Purpose.RESAMPLE, torch.arange(K, device=noise.graph.device))
+        return resample(log_weights, self.alpha, self.systematic, noise.stream(step, Purpose.RESAMPLE))
 
 
 class SystematicResampling(SoftResampling):
     """The same with evenly spaced positions (k + u)/K, one u a graph: less variance."""
 
-    def positions(self, K: int, noise: Noise, step: int) -> Tensor:
-        """(k + u)/K, [G, K]."""
-        return (torch.arange(K, device=noise.graph.device) + noise.per_graph(step, Purpose.RESAMPLE)) / K
+    systematic = True
 
 
 class ESSResampling(nn.Module):
@@ -84,7 +64,7 @@ class ESSResampling(nn.Module):
         low = (effective_sample_size(belief.log_weights) < (1 - 1e-6) * self.threshold * K)[:, None]  # [G, 1]
         ancestors = torch.where(low, ancestors, torch.arange(K, device=low.device))
         log_weights = torch.where(low, normalise(log_weights), belief.log_weights)
-        return belief.select(ancestors, log_weights, noise.batch), ancestors
+        return belief.select(ancestors, log_weights, noise.nodes), ancestors
 
 
 class NoResampling(nn.Module):

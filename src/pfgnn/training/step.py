@@ -10,7 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from pfgnn.data.batching import Batch
 from pfgnn.data.task import Task
-from pfgnn.model.randomness import fold
+from pfgnn.kernels.hashing import fold
 from pfgnn.model.refine import Refine
 from pfgnn.training.losses import graph_losses
 from pfgnn.training.objective import Objective, Share

@@ -49,7 +49,7 @@ class GATLayer(nn.Module):
 
 def _any(segments: Segments, like: Tensor) -> Tensor:
     """Whether each segment has rows, [S, 1, ...] with as many axes as ``like``."""
-    return (segments.count > 0).view(-1, *(1,) * (like.dim() - 1))
+    return (segments.counts > 0).view(-1, *(1,) * (like.dim() - 1))
 
 
 class GAT(Stack):

@@ -22,7 +22,7 @@ class GCNLayer(nn.Module):
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """x [N, ..., D] -> [N, ..., D]."""
-        degree = 1 + graph.targets.count
+        degree = 1 + graph.targets.counts
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
         h = scale * self.linear(x)
         return scale * (h + sum_neighbours(h, graph.sources, graph.targets)) + self.bias

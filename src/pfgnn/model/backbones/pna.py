@@ -50,7 +50,7 @@ class PNALayer(nn.Module):
         y = a.view(-1, *a.shape[-2:]).transpose(0, 1) @ of_aggregates  # [towers, N ..., 3 D / towers]
         own = torch.addmm(bias, x.reshape(-1, x.shape[-1]), of_own)  # [N ..., towers * 4 * D / towers]
 
-        count = graph.targets.count
+        count = graph.targets.counts
         amplify = (count.clamp(min=1) + 1).to(x.dtype).log() / self.mean_log_degree  # [N]
         scale = torch.stack([torch.ones_like(amplify), amplify, 1 / amplify], 1)  # [N, 3]
         scale_own = torch.cat([scale * (count > 0)[:, None], torch.ones_like(amplify)[:, None]], 1)  # [N, 4]

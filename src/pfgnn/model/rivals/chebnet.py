@@ -22,7 +22,7 @@ class ChebLayer(nn.Module):
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """x [N, ..., D] -> [N, ..., D]."""
-        degree = graph.targets.count.clamp(min=1)  # a node without neighbours receives nothing
+        degree = graph.targets.counts.clamp(min=1)  # a node without neighbours receives nothing
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
 
         def laplacian(h: Tensor) -> Tensor:
