@@ -81,9 +81,7 @@ def run(
         theirs, trainer, one = work.baseline(), work.trainer, work.batches[0]
 
         def infer() -> None:
-            predict(
-                trainer.model.module, trainer.examples.data, trainer.examples.train, trainer.draws, 0, trainer.fabric
-            )
+            predict(trainer.forward, trainer.examples.data, trainer.examples.train, trainer.draws, 0)
 
         @torch.no_grad()
         def infer_theirs() -> None:

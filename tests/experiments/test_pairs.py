@@ -16,7 +16,9 @@ from pfgnn.experiments.config import PairsConfig
 from pfgnn.experiments.pairs import PairsResult, tell_pairs_apart
 from pfgnn.kernels.hashing import fold, mix, uniform
 from pfgnn.model import GIN, PFGNN
+from pfgnn.training.devices import make_fabric
 from pfgnn.training.distinguish import threshold
+from pfgnn.training.evaluate import Forward
 
 SMALL = PairsConfig(draws=16, controls=60, level=1e-4)
 
@@ -37,8 +39,9 @@ class Noisy(nn.Module):
         batch: Tensor,
         *,
         particles: int,
-        seed: int,
+        seed: Tensor,
         graph_key: Tensor,
+        num_graphs: int,
     ) -> SimpleNamespace:
         assert not self.training
         assert particles == 2
@@ -72,8 +75,16 @@ def bare(dataset: Dataset) -> Dataset:
     return replace(dataset, x=None, node_categories=None)
 
 
-def run(model: nn.Module, dataset: Dataset, config: PairsConfig = SMALL, **options: Any) -> PairsResult:
-    return tell_pairs_apart(model, dataset, config, **{"particles": 2, "batch_size": 128, "seed": 1, **options})
+def run(
+    model: nn.Module,
+    dataset: Dataset,
+    config: PairsConfig = SMALL,
+    particles: int = 2,
+    device: str = "cpu",
+    **options: Any,
+) -> PairsResult:
+    forward = Forward(model, make_fabric(device), particles)
+    return tell_pairs_apart(forward, dataset, config, **{"batch_size": 128, "seed": 1, **options})
 
 
 def test_a_backbone_alone_tells_no_strongly_regular_pair_apart(sr25: Dataset) -> None:
@@ -117,9 +128,9 @@ def test_a_model_that_wanders_fails_the_reliability_check(sr25: Dataset) -> None
 def test_the_result_does_not_depend_on_the_batches(sr25: Dataset, device: torch.device) -> None:
     model = PFGNN(GIN(8, 2), 15, steps=2).double().to(device)
     config = PairsConfig(draws=9, controls=15)
-    one, other = (asdict(run(model, bare(sr25), config, batch_size=size, device=device)) for size in (1000, 50))
+    one, other = (asdict(run(model, bare(sr25), config, batch_size=size, device=device.type)) for size in (1000, 50))
     assert one == pytest.approx(other, rel=1e-6)
-    assert one != pytest.approx(asdict(run(model, bare(sr25), config, seed=2, device=device)), rel=1e-6)
+    assert one != pytest.approx(asdict(run(model, bare(sr25), config, seed=2, device=device.type)), rel=1e-6)
 
 
 def test_the_result_is_json(sr25: Dataset) -> None:

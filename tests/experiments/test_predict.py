@@ -18,7 +18,7 @@ from pfgnn.experiments.run import load_weights, run
 from pfgnn.graphs import to_graph6
 from pfgnn.model.rivals import Alone
 from pfgnn.training.devices import make_fabric
-from pfgnn.training.evaluate import Draws, predict
+from pfgnn.training.evaluate import Draws, Forward, predict
 
 LABELS = Task("graph", 2, "binary_cross_entropy", "roc_auc")
 SMILES = ["CCO", "c1ccccc1", "CC(=O)O", "CN", "CCC", "OCC=O"] * 3
@@ -52,8 +52,8 @@ def test_classes_from_graph6_come_as_probabilities_with_their_standard_error(
     assert found.where.tolist() == [[number] for number in range(5)]
     torch.testing.assert_close(found.mean.sum(1), torch.ones(5, dtype=torch.float64))
     model, _ = load_weights(runs["classes"], "best")
-    data, fabric = Resident(graphs(20).subset(range(5))), make_fabric("cpu")
-    draws = [predict(model, data, np.arange(5), Draws(0, 7), number, fabric) for number in range(7)]
+    data, forward = Resident(graphs(20).subset(range(5))), Forward(model, make_fabric("cpu"))
+    draws = [predict(forward, data, np.arange(5), Draws(0, 7), number) for number in range(7)]
     each = torch.stack(draws).double().softmax(-1)
     torch.testing.assert_close(found.mean, each.mean(0))
     torch.testing.assert_close(found.error, each.std(0) / 7**0.5)

@@ -92,9 +92,9 @@ def test_overrides_change_how_it_is_tested(finished: Path) -> None:
     assert len(more["draws"]) == 5
     asked: list[int | None] = []
 
-    def watched(model: Any, data: Any, graphs: Any, draws: Any, *rest: Any) -> Any:
-        asked.append(draws.particles)
-        return predict(model, data, graphs, draws, *rest)
+    def watched(forward: Any, *rest: Any) -> Any:
+        asked.append(forward.particles)
+        return predict(forward, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "predict", watched)

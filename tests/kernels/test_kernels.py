@@ -83,7 +83,7 @@ def test_spread_and_neighbours(device: torch.device) -> None:
         sources, targets = edges(device)
     x = torch.randn(len(NODES), 2, 3, device=device)
     assert_twins(lambda v: spread(v, sources), x)
-    assert_twins(lambda v: sum_neighbours(v, sources, targets), x)
+    assert_twins(lambda v, own: sum_neighbours(v, own, sources, targets), x, torch.tensor(1.3, device=device))
 
 
 @pytest.mark.parametrize("residual", [True, False])

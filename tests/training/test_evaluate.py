@@ -11,7 +11,7 @@ from pfgnn.data.batching import Resident
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training.devices import make_fabric
-from pfgnn.training.evaluate import Draws, evaluate, predict
+from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 
 TARGETS = Task("graph", 2, "l1", "mae")
 ALL = np.arange(20)
@@ -23,7 +23,7 @@ def model(level: str = "graph") -> PFGNN:
 
 
 def drawn(draws: Draws, number: int = 0, chosen: np.ndarray[tuple[int], np.dtype[np.int64]] = ALL) -> Tensor:
-    return predict(model(), Resident(graphs()), chosen, draws, number, make_fabric("cpu"))
+    return predict(Forward(model(), make_fabric("cpu")), Resident(graphs()), chosen, draws, number)
 
 
 def test_a_draw_depends_on_seed_and_number_alone() -> None:
@@ -45,17 +45,17 @@ def test_particles_at_test_differ_from_those_of_training() -> None:
     forward = own.forward
     own.forward = lambda *a, particles, **k: (asked.append(particles), forward(*a, particles=particles, **k))[1]  # type: ignore
     data, fabric = Resident(graphs()), make_fabric("cpu")
-    one, many, same = (predict(own, data, ALL, Draws(7, particles=K), 0, fabric) for K in (None, 16, 3))
+    one, many, same = (predict(Forward(own, fabric, K), data, ALL, Draws(7), 0) for K in (None, 16, 3))
     assert asked == [None, 16, 3]
     assert torch.equal(one, same)
     assert not torch.allclose(one, many)
 
 
 def test_node_level_has_a_row_a_node_in_the_order_of_the_graphs() -> None:
-    data, fabric, own = Resident(graphs(task=NODES)), make_fabric("cpu"), model("node")
+    data, forward = Resident(graphs(task=NODES)), Forward(model("node"), make_fabric("cpu"))
     chosen = np.array([5, 2, 9])
-    found = predict(own, data, chosen, Draws(7, batch_size=2), 0, fabric)
-    one_by_one = [predict(own, data, chosen[i : i + 1], Draws(7), 0, fabric) for i in range(3)]
+    found = predict(forward, data, chosen, Draws(7, batch_size=2), 0)
+    one_by_one = [predict(forward, data, chosen[i : i + 1], Draws(7), 0) for i in range(3)]
     torch.testing.assert_close(found, torch.cat(one_by_one))
     assert len(found) == data.node_counts[chosen].sum()
 
@@ -67,8 +67,9 @@ def test_relabelling_is_drawn_anew_and_again_the_same() -> None:
 
 
 def test_relabelling_is_refused_at_node_level() -> None:
+    forward = Forward(model("node"), make_fabric("cpu"))
     with pytest.raises(ValueError, match="relabel must be off at node level"):
-        predict(model("node"), Resident(graphs(task=NODES)), ALL, Draws(7, relabel=True), 0, make_fabric("cpu"))
+        predict(forward, Resident(graphs(task=NODES)), ALL, Draws(7, relabel=True), 0)
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -76,7 +77,7 @@ def test_the_mode_of_the_model_is_kept(training: bool) -> None:
     own = model().train(training)
     seen: list[bool] = []
     own.register_forward_hook(lambda module, inputs, output: seen.append(module.training))
-    predict(own, Resident(graphs()), ALL, Draws(0), 0, make_fabric("cpu"))
+    predict(Forward(own, make_fabric("cpu")), Resident(graphs()), ALL, Draws(0), 0)
     assert (seen, own.training) == ([False], training)
 
 

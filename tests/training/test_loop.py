@@ -116,7 +116,7 @@ def test_without_validation_the_schedule_follows_the_loss(tmp_path: Path) -> Non
 
 def test_every_update_has_its_own_rate_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = trainer(tmp_path, replace(CONFIG, schedule=ScheduleConfig("one_cycle")), seed=3)
-    step: Callable[..., None] = of.step
+    step: Callable[..., object] = of.step
     rates, seeds = [], []
 
     def watched(batch: Batch, seed: Tensor, share: None) -> None:
@@ -143,7 +143,7 @@ def test_seeds_of_training_and_evaluation_never_meet() -> None:
 def test_the_line_says_the_means_since_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = trainer(tmp_path, CONFIG)
     before, each = torch.zeros(5, dtype=torch.float64), []
-    step: Callable[..., None] = of.step
+    step: Callable[..., object] = of.step
 
     def watched(*arguments: object) -> None:
         before.copy_(of.sums)
@@ -187,7 +187,7 @@ def test_targets_are_scaled_by_the_training_part_and_mapped_back(tmp_path: Path)
         assert other["loss"] == pytest.approx(one["loss"], rel=1e-4)
         assert other["validation"] == pytest.approx(1000 * one["validation"], rel=1e-4)
     assert far.examples.validation is not None
-    prediction = predict(far.model.module, far.examples.data, far.examples.validation, far.draws, 0, far.fabric)
+    prediction = predict(far.forward, far.examples.data, far.examples.validation, far.draws, 0)
     assert far.scaler is not None
     error = np.abs(far.scaler.unscale(prediction).numpy() - (1000 * y[16:] + 5e4)).mean()
     assert lines(tmp_path / "far")[-1]["validation"] == pytest.approx(error)
@@ -197,7 +197,7 @@ def test_targets_are_scaled_by_the_training_part_and_mapped_back(tmp_path: Path)
 
 def test_graphs_are_joined_in_every_other_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = trainer(tmp_path, replace(CONFIG, epochs=2, union=3), graphs(task=NODES))
-    step: Callable[..., None] = of.step
+    step: Callable[..., object] = of.step
     seen = []
 
     def watched(batch: Batch, *rest: object) -> None:

@@ -126,7 +126,7 @@ def test_every_draw_counts_also_those_of_discarded_ancestors() -> None:
 def test_total_is_task_plus_gamma_times_policy() -> None:
     log_prob = torch.tensor([[-1.0, -3.0], [-2.0, -2.0]])
     blank = torch.zeros(2, 2)
-    trace = [StepTrace(blank, blank, log_prob, blank, blank, blank)] * 2
+    trace = [StepTrace(blank, blank, log_prob, blank, blank)] * 2
     losses = torch.tensor([1.0, 3.0])
     loss = Objective(gamma=0.5, baseline=no_baseline)(losses, trace)
     assert float(loss.task) == 2
@@ -162,7 +162,7 @@ def test_the_mean_over_shares_is_the_whole(parts: list[list[int]], baseline: obj
 
     def trace(rows: list[int]) -> list[StepTrace]:
         blank = torch.zeros(len(rows), 3)
-        return [StepTrace(blank, blank, log_prob[rows], blank, blank, blank)]
+        return [StepTrace(blank, blank, log_prob[rows], blank, blank)]
 
     whole = objective(losses, trace(list(range(count))))
     want = torch.autograd.grad(whole.total, (losses, log_prob))
@@ -193,7 +193,7 @@ def test_one_graph_alone_has_no_others_for_a_baseline() -> None:
 def test_losses_of_another_shape(shape: tuple[int, ...]) -> None:
     blank = torch.zeros(2, 3)
     with pytest.raises(ValueError, match=r"losses must have one loss per graph, shape \[2\], but it has"):
-        Objective()(torch.zeros(shape), [StepTrace(*[blank] * 6)])
+        Objective()(torch.zeros(shape), [StepTrace(*[blank] * 5)])
 
 
 def test_negative_gamma() -> None:

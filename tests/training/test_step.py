@@ -1,6 +1,7 @@
-"""A step replayed from a CUDA graph is the plain step."""
+"""A step, and a prediction, replayed from a CUDA graph is the plain one."""
 
 import gc
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from pfgnn.data.batching import Batch, pad_batch
 from pfgnn.data.task import Task
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.loop import Trainer
-from pfgnn.training.step import WARM_UPS, Replayed, Step
+from pfgnn.training.replay import WARM_UPS, Replayed
+from pfgnn.training.step import Step
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 TASKS = {
@@ -39,7 +41,11 @@ def gradients(of: Trainer) -> dict[str, Tensor]:
 
 
 def results(
-    of: Trainer, step: Step | Replayed, batch: Batch, number: int, held: dict[str, Tensor] | None = None
+    of: Trainer,
+    step: Callable[[Batch, Tensor], object],
+    batch: Batch,
+    number: int,
+    held: dict[str, Tensor] | None = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """What the step adds to the sums, and the gradients that it leaves, or those that a CUDA graph holds."""
     of.sums.zero_()
@@ -58,7 +64,7 @@ def assert_same(one: tuple[Tensor, dict[str, Tensor]], other: tuple[Tensor, dict
 @pytest.mark.parametrize("task", TASKS)
 def test_padding_changes_no_gradient(tmp_path: Path, task: str, device: torch.device) -> None:
     of = made(tmp_path, task, device.type)
-    step = of.step.step if isinstance(of.step, Replayed) else of.step
+    step = of.step.function if isinstance(of.step, Replayed) else of.step
     for number, (plain, padded) in enumerate(zip(batches(of, False), batches(of, True), strict=True)):
         assert_same(results(of, step, plain, number), results(of, step, padded, number))
 
@@ -90,7 +96,7 @@ def test_a_replay_is_the_plain_step_on_new_data_seeds_and_weights(tmp_path: Path
             for p in of.model.parameters():
                 p.mul_(1.01)
         replayed = results(of, of.step, batch, number, held)
-        assert_same(results(of, of.step.step, batch, number), replayed)
+        assert_same(results(of, of.step.function, batch, number), replayed)
         seen.append(float(replayed[0][0]))
     assert len(of.step.graphs) == 1
     assert len(set(seen)) == 3  # a graph that replayed its first data would give one number
@@ -111,3 +117,22 @@ def test_a_replay_follows_the_learning_rate(tmp_path: Path) -> None:
         group["lr"].fill_(1e-2)
     results(of, of.step, batch, 1)
     assert not all(torch.equal(tensor, before[name]) for name, tensor in weights(of).items())
+
+
+@cuda
+@pytest.mark.parametrize("task", TASKS)
+def test_replayed_predictions_are_plain_ones_on_new_data_seeds_and_weights(tmp_path: Path, task: str) -> None:
+    of = made(tmp_path, task, "cuda")
+    forward = of.forward
+    assert forward.replayed is not None
+    plain = [of.loader.resident.collate(range(start, start + 5)) for start in (0, 5, 10)]
+    for _ in range(WARM_UPS + 1):
+        forward(plain[0], 0, (64, 256))
+    for number, batch in enumerate(plain, start=7):
+        with torch.no_grad():
+            for p in of.model.parameters():
+                p.mul_(1.01)
+        of.model.module.eval()
+        want = forward._predict(batch, torch.tensor(number, device="cuda"))
+        torch.testing.assert_close(forward(batch, number, (64, 256)), want)
+    assert len(forward.replayed.graphs) == 1

@@ -20,7 +20,7 @@ from pfgnn.files import write_json
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training import checkpoint
 from pfgnn.training.devices import gather_rows, make_fabric, over_devices
-from pfgnn.training.evaluate import Draws, predict
+from pfgnn.training.evaluate import Draws, Forward, predict
 from pfgnn.training.loop import Trainer
 
 # Graphs of the whole batch: even, odd, and one graph, of which the second process has none; a node's or a graph's loss.
@@ -47,7 +47,7 @@ def predictions(fabric: Fabric, level: str, part: str) -> Tensor:
     torch.manual_seed(0)
     model = PFGNN(GIN(8, layers=1), 2, steps=2, particles=3, level=level)
     chosen = np.array([11, 3, 19, 3, 0, 7])[: PARTS[part]]
-    return predict(model, Resident(data), chosen, Draws(5, batch_size=2), 1, fabric)
+    return predict(Forward(model, fabric), Resident(data), chosen, Draws(5, batch_size=2), 1)
 
 
 def normed(folder: Path, fabric: Fabric) -> Trainer:

@@ -7,7 +7,7 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from pfgnn.data.batching import Batch, Resident
 from pfgnn.data.dataset import Dataset
@@ -16,6 +16,8 @@ from pfgnn.experiments.config import PairsConfig
 from pfgnn.kernels.hashing import fold
 from pfgnn.model.numeric import check_positive
 from pfgnn.training.distinguish import FLOOR, RIDGE, hotelling, threshold
+from pfgnn.training.evaluate import Forward
+from pfgnn.training.examples import padding
 from pfgnn.training.losses import CLASSES
 from pfgnn.training.metrics import accuracy
 
@@ -63,36 +65,26 @@ class PairsResult:
     predictions: int
 
 
-@torch.no_grad()
 def tell_pairs_apart(
-    model: nn.Module,
-    dataset: Dataset,
-    config: PairsConfig,
-    *,
-    particles: int,
-    batch_size: int,
-    seed: int,
-    device: torch.device | str = "cpu",
+    forward: Forward, dataset: Dataset, config: PairsConfig, *, batch_size: int, seed: int
 ) -> PairsResult:
     """Test a model on the pairs of a dataset; its embedding of a graph is its prediction.
 
     A sample is R draws of every graph, each on a fresh relabelling and with fresh randomness. Of every graph there are
     as many pairs of samples as the controls need. The first pair serves as the test of the dataset's pairs (its first
-    sample) and of their reliability (both) too. The model is left in evaluation mode.
+    sample) and of their reliability (both) too.
 
     Args:
-        model: on the device, called as PFGNN is.
+        forward: the model's predictions.
         dataset: has pairs.
         config: draws, controls and level.
-        particles: K.
         batch_size: draws computed at a time.
         seed: of relabellings and randomness.
-        device: where the model and the batches are.
     """
     if dataset.pairs is None or not len(dataset.pairs):
         raise ValueError(f"the dataset {dataset.name} must have pairs to be told apart, but it has none")
     first, second = torch.from_numpy(dataset.pairs.astype(np.int64)).T
-    sampler = _Sampler(model.eval(), dataset, particles, batch_size, seed, device)
+    sampler = _Sampler(forward, dataset, batch_size, seed)
     whole = sampler.one_pass()  # [G, C]
     limit = threshold(whole.shape[1], config.draws, config.draws, config.level)
     repeats = math.ceil(check_positive("controls", config.controls) / len(dataset))
@@ -133,18 +125,11 @@ def tell_pairs_apart(
 class _Sampler:
     """Outputs of all graphs of a dataset; no two draws share a relabelling or their randomness."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        dataset: Dataset,
-        particles: int,
-        batch_size: int,
-        seed: int,
-        device: torch.device | str,
-    ) -> None:
-        self.model, self.particles, self.seed = model, particles, seed
+    def __init__(self, forward: Forward, dataset: Dataset, batch_size: int, seed: int) -> None:
+        self.forward, self.seed = forward, seed
         self.batch_size = check_positive("batch_size", batch_size)
-        self.resident = Resident(dataset, device)
+        self.resident = Resident(dataset, forward.fabric.device)
+        self.pad = padding(self.resident, np.arange(len(dataset)), batch_size)
         self.y = torch.from_numpy(dataset.y.astype(np.int64))
         self.rng = np.random.default_rng([seed, STREAM])
         self.drawn = 0  # draws of every graph so far
@@ -175,17 +160,7 @@ class _Sampler:
         return self._predict(batch._replace(graph_key=key))
 
     def _predict(self, batch: Batch) -> Tensor:
-        output = self.model(
-            batch.x,
-            batch.edge_index,
-            batch.edge_attr,
-            batch.batch,
-            particles=self.particles,
-            seed=self.seed,
-            graph_key=batch.graph_key,
-        )
-        prediction: Tensor = output.prediction
-        return prediction.double().cpu()
+        return self.forward(batch, self.seed, self.pad).double().cpu()
 
 
 def _differ(one: Tensor, other: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.model.numeric import check_positive
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
-from pfgnn.training.evaluate import Draws, predict
+from pfgnn.training.evaluate import Draws, Forward, predict
 
 CLASS_LOSSES = ("cross_entropy", "weighted_cross_entropy")
 
@@ -86,7 +86,8 @@ def predict_run(
     K = config.evaluation.particles if particles is None else check_positive("particles", particles)
     how = Draws(config.seed, draws, K, batch_size=config.evaluation.batch_size or config.training.batch_size)
     data, graphs = Resident(dataset, fabric.device), np.arange(len(dataset))
-    outputs = torch.stack([predict(model, data, graphs, how, number, fabric) for number in range(draws)]).double()
+    forward = Forward(model, fabric, K)
+    outputs = torch.stack([predict(forward, data, graphs, how, number) for number in range(draws)]).double()
     if inputs.task.loss in CLASS_LOSSES:
         outputs = outputs.softmax(-1)
     elif inputs.task.loss == "binary_cross_entropy":

@@ -21,7 +21,7 @@ from pfgnn.experiments.settings import config_mapping, parse_config, read_config
 from pfgnn.files import write_json
 from pfgnn.training import checkpoint as files
 from pfgnn.training.devices import make_fabric
-from pfgnn.training.evaluate import Draws, evaluate, predict
+from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 from pfgnn.training.examples import Examples
 from pfgnn.training.log import Status
 from pfgnn.training.loop import Trainer, evaluation_seed
@@ -70,32 +70,30 @@ class Run:
 
     def evaluate(self, model: nn.Module, scaler: Standardise | None) -> dict[str, Any]:
         """Results of every test part, of validation too, and of the pairs: {"results": ..., "pairs": ...}."""
+        forward = Forward(model, self.fabric, self.draws.particles)
         results = {}
         for name in dict.fromkeys([*(["validation"] if "validation" in self.parts else []), *self.config.data.tests]):
             graphs = self.parts[name]
             draws = [
-                predict(model, self.examples.data, graphs, self.draws, number, self.fabric)
-                for number in range(self.draws.count)
+                predict(forward, self.examples.data, graphs, self.draws, number) for number in range(self.draws.count)
             ]
             if scaler is not None:
                 draws = [scaler.unscale(prediction) for prediction in draws]
             results[name] = asdict(
                 evaluate(draws, self.examples.y(graphs), self.dataset.task, self.config.evaluation.average)
             )
-        return {"results": results, "pairs": self._pairs(model)}
+        return {"results": results, "pairs": self._pairs(forward)}
 
-    def _pairs(self, model: nn.Module) -> dict[str, Any] | None:
+    def _pairs(self, forward: Forward) -> dict[str, Any] | None:
         config = self.config.evaluation.pairs
         if config is None:
             return None
         found = tell_pairs_apart(
-            model,
+            forward,
             self.dataset,
             config,
-            particles=self.config.evaluation.particles or self.config.model.particles,
             batch_size=self.draws.batch_size,
             seed=self.config.seed,
-            device=self.fabric.device,
         )
         return asdict(found)
 

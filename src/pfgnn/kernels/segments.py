@@ -94,22 +94,27 @@ def segment_log_softmax(scores: Tensor, segments: Segments) -> Tensor:
     return shifted - spread(segment_sum(shifted.exp(), segments).log(), segments)
 
 
-def sum_neighbours(x: Tensor, sources: Segments, targets: Segments) -> Tensor:
-    """Σ_{edges (j, i)} x_j for every node i: x [N, ...] -> [N, ...]; the edges lie in order of their targets."""
+def sum_neighbours(x: Tensor, own: Tensor, sources: Segments, targets: Segments) -> Tensor:
+    """own · x_i + Σ_{edges (j, i)} x_j for every node i: x [N, ...], own [] -> [N, ...].
+
+    The edges lie in order of their targets.
+    """
     if _kernel(x, targets):
-        return _Neighbours.apply(x, sources, targets)  # type: ignore[no-untyped-call]
-    return segment_sum(spread(x, sources), targets)
+        return _Neighbours.apply(x, own, sources, targets)  # type: ignore[no-untyped-call]
+    return own * x + segment_sum(spread(x, sources), targets)
 
 
 def _kernel(values: Tensor, segments: Segments) -> bool:
     return segments.start is not None and values.is_floating_point() and fast(values)
 
 
-def _rows_sum(values: Tensor, segments: Segments, rows: Tensor | None, mean: bool = False) -> Tensor:
+def _rows_sum(
+    values: Tensor, segments: Segments, rows: Tensor | None, mean: bool = False, own: Tensor | None = None
+) -> Tensor:
     from pfgnn.kernels.triton_segments import sum_rows
 
     assert segments.start is not None
-    return sum_rows(values, rows, segments.start, mean)
+    return sum_rows(values, rows, segments.start, mean, own)
 
 
 class _Sum(torch.autograd.Function):
@@ -160,11 +165,16 @@ class _Max(torch.autograd.Function):
 
 class _Neighbours(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, sources: Segments, targets: Segments) -> Tensor:
+    def forward(ctx: Any, x: Tensor, own: Tensor, sources: Segments, targets: Segments) -> Tensor:
         ctx.sources, ctx.targets = sources, targets
-        return _rows_sum(x, targets, sources.index)
+        x = x.contiguous()
+        ctx.save_for_backward(x, own)
+        return _rows_sum(x, targets, sources.index, own=own)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
+        x, own = ctx.saved_tensors
+        g = gradients[0].contiguous()
         reached = ctx.targets.index.index_select(0, ctx.sources.order)  # the targets of each node's own edges
-        return _rows_sum(gradients[0].contiguous(), ctx.sources, reached), None, None
+        d_own = torch.dot(g.flatten(), x.flatten()).to(own.dtype) if ctx.needs_input_grad[1] else None
+        return _rows_sum(g, ctx.sources, reached, own=own), d_own, None, None

@@ -1,6 +1,7 @@
-"""Triton kernels for :mod:`pfgnn.kernels.aggregate`: one program has one node's edges, and some of the columns.
+"""Triton kernels for :mod:`pfgnn.kernels.aggregate`: one program has one node's edges and a tile of the columns.
 
-A column is a particle, a tower and a feature. The messages are read again rather than kept: they lie in the cache.
+A tile is some pairs of particle and tower by some features. Messages are read again rather than kept, for they lie in
+the cache, and four edges at a time, whose loads do not wait for one another: most nodes of a molecule have no more.
 """
 
 import torch
@@ -10,45 +11,62 @@ from torch import Tensor
 
 from pfgnn.kernels.aggregate import FLOOR
 
+_AT_ONCE = tl.constexpr(4)
+
 
 @triton.jit
-def _message(p, r, source, edge, columns, column, inside, EDGES: tl.constexpr, TD: tl.constexpr):
-    v = tl.load(p + tl.load(source + edge) * columns + column, inside, 0.0).to(tl.float32)
+def _place(start, rows, D: tl.constexpr, Q: tl.constexpr, C: tl.constexpr):
+    node = tl.program_id(0).to(tl.int64)
+    blocks = tl.cdiv(D, C)
+    row = tl.program_id(1) // blocks * Q + tl.arange(0, Q)
+    d = tl.program_id(1) % blocks * C + tl.arange(0, C)
+    inside = (row < rows)[:, None] & (d < D)[None, :]
+    return node, tl.load(start + node), tl.load(start + node + 1), row, d, inside
+
+
+@triton.jit
+def _message(p, r, source, edge, end, rows, row, d, inside, EDGES: tl.constexpr, T: tl.constexpr, D: tl.constexpr):
+    """The message of an edge, and whether there is one: beyond the end it is the last one's again."""
+    here = (edge + row * 0)[:, None] < end
+    edge = tl.minimum(edge, end - 1)
+    v = tl.load(p + (tl.load(source + edge) * rows + row[:, None]) * D + d[None, :], inside, 0.0).to(tl.float32)
     if EDGES:
-        v += tl.load(r + edge * TD + column % TD, inside, 0.0).to(tl.float32)
-    return v
+        v += tl.load(r + (edge * T + row[:, None] % T) * D + d[None, :], inside, 0.0).to(tl.float32)
+    return v, here
 
 
 @triton.jit
-def _moments(p, r, source, begin, end, columns, column, inside, EDGES: tl.constexpr, TD: tl.constexpr, C: tl.constexpr):
-    """Mean, smallest, largest and variance of a node's messages."""
-    total = tl.zeros([C], tl.float32)
-    low, high = tl.full([C], float("inf"), tl.float32), tl.full([C], -float("inf"), tl.float32)
-    for edge in range(begin, end):
-        v = _message(p, r, source, edge, columns, column, inside, EDGES, TD)
-        total += v
-        low, high = tl.minimum(low, v), tl.maximum(high, v)
+def _moments(
+    p, r, source, begin, end, rows, row, d, inside,
+    EDGES: tl.constexpr, T: tl.constexpr, D: tl.constexpr, Q: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """Mean, smallest, largest and variance of a node's messages, and how many there are, at least 1."""
+    total = tl.zeros([Q, C], tl.float32)
+    low, high = tl.full([Q, C], float("inf"), tl.float32), tl.full([Q, C], -float("inf"), tl.float32)
+    for first in range(begin, end, _AT_ONCE):
+        for i in tl.static_range(_AT_ONCE):
+            v, here = _message(p, r, source, first + i, end, rows, row, d, inside, EDGES, T, D)
+            total += tl.where(here, v, 0.0)
+            low, high = tl.minimum(low, v), tl.maximum(high, v)
     n = tl.maximum(end - begin, 1).to(tl.float32)
     mean = total / n
-    squares = tl.zeros([C], tl.float32)
-    for edge in range(begin, end):
-        c = _message(p, r, source, edge, columns, column, inside, EDGES, TD) - mean
-        squares += c * c
+    squares = tl.zeros([Q, C], tl.float32)
+    for first in range(begin, end, _AT_ONCE):
+        for i in tl.static_range(_AT_ONCE):
+            v, here = _message(p, r, source, first + i, end, rows, row, d, inside, EDGES, T, D)
+            squares += tl.where(here, (v - mean) * (v - mean), 0.0)
     return mean, low, high, squares / n, n
 
 
 @triton.jit
 def aggregate_values(
-    p, r, source, start, out, columns, floor,
-    EDGES: tl.constexpr, TD: tl.constexpr, D: tl.constexpr, C: tl.constexpr,
+    p, r, source, start, out, rows, floor,
+    EDGES: tl.constexpr, T: tl.constexpr, D: tl.constexpr, Q: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    node = tl.program_id(0).to(tl.int64)
-    column = tl.program_id(1) * C + tl.arange(0, C)
-    inside = column < columns
-    begin, end = tl.load(start + node), tl.load(start + node + 1)
-    mean, low, high, variance, _ = _moments(p, r, source, begin, end, columns, column, inside, EDGES, TD, C)
+    node, begin, end, row, d, inside = _place(start, rows, D, Q, C)
+    mean, low, high, variance, _ = _moments(p, r, source, begin, end, rows, row, d, inside, EDGES, T, D, Q, C)
     some = end > begin
-    place = out + node * 4 * columns + (column // D) * (4 * D) + column % D
+    place = out + (node * rows + row[:, None]) * (4 * D) + d[None, :]
     tl.store(place, mean, inside)
     tl.store(place + D, tl.where(some, low, 0.0), inside)
     tl.store(place + 2 * D, tl.where(some, high, 0.0), inside)
@@ -57,29 +75,31 @@ def aggregate_values(
 
 @triton.jit
 def aggregate_back(
-    g, p, r, source, start, out, columns, floor,
-    EDGES: tl.constexpr, TD: tl.constexpr, D: tl.constexpr, C: tl.constexpr,
+    g, p, r, source, start, out, rows, floor,
+    EDGES: tl.constexpr, T: tl.constexpr, D: tl.constexpr, Q: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    node = tl.program_id(0).to(tl.int64)
-    column = tl.program_id(1) * C + tl.arange(0, C)
-    inside = column < columns
-    begin, end = tl.load(start + node), tl.load(start + node + 1)
-    mean, low, high, variance, n = _moments(p, r, source, begin, end, columns, column, inside, EDGES, TD, C)
-    lows, highs = tl.zeros([C], tl.float32), tl.zeros([C], tl.float32)  # how many messages are the extreme one
-    for edge in range(begin, end):
-        v = _message(p, r, source, edge, columns, column, inside, EDGES, TD)
-        lows += tl.where(v == low, 1.0, 0.0)
-        highs += tl.where(v == high, 1.0, 0.0)
-    place = g + node * 4 * columns + (column // D) * (4 * D) + column % D
-    of_mean = tl.load(place, inside, 0.0).to(tl.float32) / n
-    of_low = tl.load(place + D, inside, 0.0).to(tl.float32) / tl.maximum(lows, 1.0)
-    of_high = tl.load(place + 2 * D, inside, 0.0).to(tl.float32) / tl.maximum(highs, 1.0)
+    node, begin, end, row, d, inside = _place(start, rows, D, Q, C)
+    place = g + (node * rows + row[:, None]) * (4 * D) + d[None, :]
+    of_mean, of_low = tl.load(place, inside, 0.0).to(tl.float32), tl.load(place + D, inside, 0.0).to(tl.float32)
+    of_high = tl.load(place + 2 * D, inside, 0.0).to(tl.float32)
     of_std = tl.load(place + 3 * D, inside, 0.0).to(tl.float32)
+    mean, low, high, variance, n = _moments(p, r, source, begin, end, rows, row, d, inside, EDGES, T, D, Q, C)
+    lows, highs = tl.zeros([Q, C], tl.float32), tl.zeros([Q, C], tl.float32)  # how many messages are the extreme one
+    for first in range(begin, end, _AT_ONCE):
+        for i in tl.static_range(_AT_ONCE):
+            v, here = _message(p, r, source, first + i, end, rows, row, d, inside, EDGES, T, D)
+            lows += tl.where(here & (v == low), 1.0, 0.0)
+            highs += tl.where(here & (v == high), 1.0, 0.0)
+    of_mean /= n
+    of_low /= tl.maximum(lows, 1.0)
+    of_high /= tl.maximum(highs, 1.0)
     of_std = tl.where(variance >= floor, of_std / (n * tl.sqrt_rn(tl.maximum(variance, floor))), 0.0)
-    for edge in range(begin, end):
-        v = _message(p, r, source, edge, columns, column, inside, EDGES, TD)
-        d = of_mean + of_std * (v - mean) + tl.where(v == low, of_low, 0.0) + tl.where(v == high, of_high, 0.0)
-        tl.store(out + edge * columns + column, d, inside)
+    for first in range(begin, end, _AT_ONCE):
+        for i in tl.static_range(_AT_ONCE):
+            edge = first + i
+            v, here = _message(p, r, source, edge, end, rows, row, d, inside, EDGES, T, D)
+            dv = of_mean + of_std * (v - mean) + tl.where(v == low, of_low, 0.0) + tl.where(v == high, of_high, 0.0)
+            tl.store(out + (edge * rows + row[:, None]) * D + d[None, :], dv, inside & here)
 
 
 def aggregate_forward(p: Tensor, r: Tensor | None, towers: int, source: Tensor, start: Tensor) -> Tensor:
@@ -99,9 +119,9 @@ def aggregate_backward(g: Tensor, p: Tensor, r: Tensor | None, towers: int, sour
 def _launch(
     kernel: triton.JITFunction, p: Tensor, r: Tensor | None, towers: int, pointers: tuple[Tensor | None, ...]
 ) -> None:
-    columns, TD = p[:1].numel(), p.shape[-1]
-    C = min(512, triton.next_power_of_2(columns))
+    D = p.shape[-1] // towers
+    rows = p[:1].numel() // D
+    Q, C = min(8, triton.next_power_of_2(rows)), min(32, triton.next_power_of_2(D))
+    grid = (len(p), triton.cdiv(rows, Q) * triton.cdiv(D, C))
     with torch.cuda.device_of(p):
-        kernel[(len(p), triton.cdiv(columns, C))](
-            *pointers, columns, FLOOR, EDGES=r is not None, TD=TD, D=TD // towers, C=C
-        )
+        kernel[grid](*pointers, rows, FLOOR, EDGES=r is not None, T=towers, D=D, Q=Q, C=C, num_warps=2)

@@ -8,8 +8,9 @@ from torch import Tensor
 
 @triton.jit
 def _reduce_rows(
-    values, rows, start, out, columns,
-    PICKED: tl.constexpr, MAX: tl.constexpr, MEAN: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    values, rows, start, own, out, columns,
+    PICKED: tl.constexpr, MAX: tl.constexpr, MEAN: tl.constexpr, OWN: tl.constexpr,
+    R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     segment = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * C + tl.arange(0, C)
@@ -25,6 +26,8 @@ def _reduce_rows(
         total = tl.maximum(total, tl.max(tile, 0)) if MAX else total + tl.sum(tile, 0)
     if MAX:
         total = tl.where(end > begin, total, 0.0)
+    if OWN:
+        total += tl.load(own) * tl.load(values + segment * columns + column, inside, 0.0).to(tl.float32)
     if MEAN:
         total /= tl.maximum(end - begin, 1).to(tl.float32)
     tl.store(out + segment * columns + column, total, inside)
@@ -41,17 +44,19 @@ def _spread_rows(values, index, start, out, columns, C: tl.constexpr):
     tl.store(out + row * columns + column, value / count, column < columns)
 
 
-def sum_rows(values: Tensor, rows: Tensor | None, start: Tensor, mean: bool = False) -> Tensor:
+def sum_rows(
+    values: Tensor, rows: Tensor | None, start: Tensor, mean: bool = False, own: Tensor | None = None
+) -> Tensor:
     """out_s = Σ_p values[rows_p] over the places p of segment s: values [M, ...], rows [N], start [S + 1] -> [S, ...].
 
-    Without ``rows``, values[p]. With ``mean``, divided by how many they are.
+    Without ``rows``, values[p]. With ``mean``, divided by how many they are; with ``own`` [], plus own · values[s].
     """
-    return _reduce(values, rows, start, False, mean)
+    return _reduce(values, rows, start, False, mean, own)
 
 
 def max_rows(values: Tensor, rows: Tensor | None, start: Tensor) -> Tensor:
     """The same with the largest instead of the sum, 0 for an empty segment."""
-    return _reduce(values, rows, start, True, False)
+    return _reduce(values, rows, start, True, False, None)
 
 
 def spread_rows(values: Tensor, index: Tensor, start: Tensor) -> Tensor:
@@ -66,16 +71,21 @@ def spread_rows(values: Tensor, index: Tensor, start: Tensor) -> Tensor:
     return out
 
 
-def _reduce(values: Tensor, rows: Tensor | None, start: Tensor, largest: bool, mean: bool) -> Tensor:
+def _reduce(
+    values: Tensor, rows: Tensor | None, start: Tensor, largest: bool, mean: bool, own: Tensor | None
+) -> Tensor:
     values = values.contiguous()
     size, places = len(start) - 1, len(values) if rows is None else len(rows)
     out = values.new_empty(size, *values.shape[1:])
     columns = out[:1].numel()
     if not out.numel():
         return out
-    C = min(256, triton.next_power_of_2(columns))
+    C = min(1024, triton.next_power_of_2(columns))
     R = min(16, triton.next_power_of_2(-(-places // size)))
     grid = (size, triton.cdiv(columns, C))
     with torch.cuda.device_of(values):
-        _reduce_rows[grid](values, rows, start, out, columns, rows is not None, largest, mean, R=max(R, 2), C=C)
+        _reduce_rows[grid](
+            values, rows, start, own, out, columns,
+            rows is not None, largest, mean, own is not None, R=max(2, min(R, 4096 // C)), C=C,
+        )  # fmt: skip
     return out

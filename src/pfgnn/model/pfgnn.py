@@ -28,16 +28,20 @@ class StepTrace(NamedTuple):
     """What one step did, for all K particles, also those that its resampling dropped.
 
     Fields: ``vertices`` [G, K, m], node numbers in the batch; ``valid`` [G, K, m], False where a graph had fewer than
-    m vertices to draw; ``log_prob`` [G, K] of the draws; ``log_weights`` [G, K] after the observation; ``ess`` [G],
-    their effective sample size; ``ancestors`` [G, K] of the resampling.
+    m vertices to draw; ``log_prob`` [G, K] of the draws; ``log_weights`` [G, K] after the observation;
+    ``ancestors`` [G, K] of the resampling.
     """
 
     vertices: Tensor
     valid: Tensor
     log_prob: Tensor
     log_weights: Tensor
-    ess: Tensor
     ancestors: Tensor
+
+    @property
+    def ess(self) -> Tensor:
+        """The effective sample size of the weights, [G]."""
+        return effective_sample_size(self.log_weights)
 
 
 class Output(NamedTuple):
@@ -163,7 +167,7 @@ class PFGNN(nn.Module):
             belief = Belief(H, log_w, mark_used(belief.used, draw))
             moments.append(self.readout.moments(belief, graph))  # before resampling, which only adds variance
             belief, ancestors = self.resample(belief, noise, t)  # 12
-            trace.append(StepTrace(*draw, log_w, effective_sample_size(log_w), ancestors))
+            trace.append(StepTrace(*draw, log_w, ancestors))
         return Output(self.readout(moments, graph), belief, trace)  # 14-17
 
     def transition(self, t: int, belief: Belief, graph: GraphBatch, noise: Noise, part: slice) -> tuple[Tensor, Draw]:

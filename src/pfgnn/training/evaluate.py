@@ -7,11 +7,13 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from pfgnn.data.batching import Indices, Loader, Resident
+from pfgnn.data.batching import Batch, Indices, Loader, Resident, pad_batch
 from pfgnn.data.relabel import relabel
 from pfgnn.data.task import Task
 from pfgnn.training.devices import gather_rows
+from pfgnn.training.examples import padding
 from pfgnn.training.metrics import score
+from pfgnn.training.replay import Replayed, own_stream, replayable
 
 
 @dataclass(frozen=True)
@@ -54,34 +56,68 @@ class Draws:
     batch_size: int = 64
 
 
-@torch.no_grad()
-def predict(model: nn.Module, data: Resident, graphs: Indices, draws: Draws, number: int, fabric: Fabric) -> Tensor:
+class Forward:
+    """A model's predictions of batches, replayed from CUDA graphs where that can be.
+
+    Args: model: called as :class:`pfgnn.model.PFGNN` is.  fabric: the devices.  particles: K; None for the model's own.
+    """
+
+    def __init__(self, model: nn.Module, fabric: Fabric, particles: int | None = None) -> None:
+        self.model, self.fabric, self.particles = model, fabric, particles
+        own_stream(fabric.device)
+        self.replayed = Replayed(self._predict) if replayable(model, fabric) else None
+
+    @torch.no_grad()
+    def __call__(self, batch: Batch, seed: int, pad: tuple[int, int] | None) -> Tensor:
+        """The predictions of a batch [G, C] or [N, C], with the edges in order of their targets.
+
+        Where they are replayed, the batch is first padded to multiples of these numbers of nodes and edges.
+        """
+        rows = len(batch.batch) if batch.node_level else batch.num_graphs
+        was_training = self.model.training
+        self.model.eval()
+        number = torch.tensor(seed, device=self.fabric.device)
+        if self.replayed is None:
+            prediction = self._predict(batch, number)
+        else:
+            replayed = self.replayed(batch if pad is None else pad_batch(batch, *pad), number)
+            assert replayed is not None
+            prediction = replayed[:rows].clone()
+        self.model.train(was_training)
+        return prediction
+
+    def _predict(self, batch: Batch, seed: Tensor) -> Tensor:
+        with self.fabric.autocast():
+            output = self.model(
+                batch.x,
+                batch.edge_index,
+                batch.edge_attr,
+                batch.batch,
+                particles=self.particles,
+                seed=seed,
+                graph_key=batch.graph_key,
+                num_graphs=len(batch.graph_key),
+            )
+        prediction: Tensor = output.prediction.float()
+        return prediction
+
+
+def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int) -> Tensor:
     """The ``number``-th draw of the predictions, [G, C] or [N, C] in the order of ``graphs``, on the CPU.
 
     Each device predicts a share of the graphs; all get the whole.
     """
     if draws.relabel and data.node_level:
         raise ValueError("relabel must be off at node level, where a prediction belongs to a node's number")
+    fabric = forward.fabric
     own = graphs[fabric.global_rank :: fabric.world_size]
     shown = own if len(own) else graphs[:1]  # a device without a graph still says how many outputs there are
     rng = np.random.default_rng([draws.seed % 2**63, number, fabric.global_rank])
-    was_training = model.training
-    model.eval()
+    pad = padding(data, shown, draws.batch_size)
     rows = []
     for batch in Loader(data, shown, draws.batch_size):
         seen = relabel(batch, rng) if draws.relabel else batch
-        with fabric.autocast():
-            output = model(
-                seen.x,
-                seen.edge_index,
-                seen.edge_attr,
-                seen.batch,
-                particles=draws.particles,
-                seed=draws.seed + number,
-                graph_key=seen.graph_key,
-            )
-        rows.append(output.prediction.float())
-    model.train(was_training)
+        rows.append(forward(seen, draws.seed + number, pad))
     mine = torch.cat(rows)
     return _in_order(data, graphs, [part.cpu() for part in gather_rows(fabric, mine if len(own) else mine[:0])])
 

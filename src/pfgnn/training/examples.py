@@ -26,12 +26,11 @@ class Examples(NamedTuple):
         return torch.cat([self.targets[f : f + n] for f, n in zip(first, count, strict=True)])
 
 
-def padding(examples: Examples, batch_size: int) -> tuple[int, int] | None:
+def padding(data: Resident, graphs: Indices, batch_size: int) -> tuple[int, int] | None:
     """To multiples of what nodes and edges to pad batches, so that a handful of shapes occurs; None if one does."""
-    data, train = examples.data, examples.train
-    if len(np.unique(data.node_counts[train])) == len(np.unique(data.edge_counts[train])) == 1:
+    if len(np.unique(data.node_counts[graphs])) == len(np.unique(data.edge_counts[graphs])) == 1:
         return None
-    rows = min(batch_size, len(train))
-    means = (rows * counts[train].mean() for counts in (data.node_counts, data.edge_counts))
+    rows = min(batch_size, len(graphs))
+    means = (rows * counts[graphs].mean() for counts in (data.node_counts, data.edge_counts))
     nodes, edges = (2 ** round(math.log2(max(mean, 128) / 8)) for mean in means)
     return nodes, edges

@@ -17,14 +17,15 @@ from pfgnn.training import checkpoint as files
 from pfgnn.training.checkpoint import Checkpoint
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.devices import over_devices
-from pfgnn.training.evaluate import Draws, evaluate, predict
+from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 from pfgnn.training.examples import Examples, padding
 from pfgnn.training.log import Metrics, Status
 from pfgnn.training.losses import class_weights
 from pfgnn.training.metrics import higher_is_better
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
 from pfgnn.training.optimise import make_optimiser, make_schedule, set_rate
-from pfgnn.training.step import Replayed, Step, replayable
+from pfgnn.training.replay import Replayed, own_stream, replayable
+from pfgnn.training.step import Step
 from pfgnn.training.targets import Standardise
 
 BASELINES = {"leave_one_out": leave_one_out, "none": no_baseline}
@@ -110,8 +111,7 @@ class Trainer:
         )
         self.updates = config.updates or (config.epochs or 0) * len(self.loader)
         self.schedule = make_schedule(config, self.updates)
-        if fabric.device.type == "cuda":
-            torch.cuda.set_stream(torch.cuda.Stream())  # CUDA graphs are not captured on the default one
+        own_stream(fabric.device)
         fabric.to_device(model)
         optimiser = make_optimiser(model.parameters(), config, fabric.device)
         self.model, self.optimiser = fabric.setup(model, optimiser)
@@ -128,13 +128,16 @@ class Trainer:
             self.class_weights,
             self.sums,
         )
-        pad = padding(examples, config.batch_size)
-        static = replayable(model, optimiser, fabric) and (pad is None or config.union == 1)
-        self.step = Replayed(step) if static else step
+        pad = padding(examples.data, examples.train, config.batch_size)
+        capturable = all(group.get("capturable", False) for group in optimiser.param_groups)
+        static = replayable(model, fabric) and capturable and (pad is None or config.union == 1)
+        # Without gradients a graph makes them in memory of its own.
+        self.step = Replayed(step, before=self.optimiser.zero_grad) if static else step
         if static:
             self.loader.pad = pad
         self.reported = 0.0
         self.metrics = Metrics(folder)
+        self.forward = Forward(self.model.module, fabric, draws.particles)
 
     def train(self) -> None:
         """Train to the end; a loss that is not finite stops the run with a sentence."""
@@ -248,7 +251,7 @@ class Trainer:
         self.report(status)
 
     def _score(self, graphs: Indices) -> float:
-        prediction = predict(self.model.module, self.examples.data, graphs, self.draws, 0, self.fabric)
+        prediction = predict(self.forward, self.examples.data, graphs, self.draws, 0)
         if self.scaler is not None:
             prediction = self.scaler.unscale(prediction)
         return evaluate([prediction], self.examples.y(graphs), self.task, average=False).value

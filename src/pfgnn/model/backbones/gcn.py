@@ -25,7 +25,7 @@ class GCNLayer(nn.Module):
         degree = 1 + graph.targets.counts
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
         h = scale * self.linear(x)
-        return scale * (h + sum_neighbours(h, graph.sources, graph.targets)) + self.bias
+        return scale * sum_neighbours(h, h.new_ones(()), graph.sources, graph.targets) + self.bias
 
 
 class GCN(Stack):

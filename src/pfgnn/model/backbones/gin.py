@@ -20,22 +20,24 @@ class GINLayer(nn.Module):
         """Zero ε; the linear maps reset themselves."""
         nn.init.zeros_(self.eps)
 
-    def neighbours(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """The sum over j: x [N, ..., D] -> [N, ..., D]."""
-        return sum_neighbours(x, graph.sources, graph.targets)
+    def collect(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """What the MLP reads: x [N, ..., D] -> [N, ..., D]."""
+        return sum_neighbours(x, 1 + self.eps, graph.sources, graph.targets)
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """x [N, ..., D] -> [N, ..., D]."""
-        return self.mlp((1 + self.eps) * x + self.neighbours(x, graph))
+        return self.mlp(self.collect(x, graph))
 
 
 class GINELayer(GINLayer):
     """h_i ← MLP((1 + ε) h_i + Σ_{j ∈ N(i)} relu(h_j + e_ij)), ε learned."""
 
-    def neighbours(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """The sum over j: x [N, ..., D] -> [N, ..., D]."""
+    def collect(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """What the MLP reads: x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D]."""
         edge_attr = check_edge_attr("GINE", graph.edge_attr, x.shape[-1])
-        return segment_sum((spread(x, graph.sources) + particles_like(edge_attr, x)).relu(), graph.targets)
+        return (1 + self.eps) * x + segment_sum(
+            (spread(x, graph.sources) + particles_like(edge_attr, x)).relu(), graph.targets
+        )
 
 
 class GIN(Stack):

@@ -19,7 +19,7 @@ class GNNML1Layer(nn.Module):
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """x [N, ..., D] -> [N, ..., D]."""
-        around = sum_neighbours(self.neighbours(x), graph.sources, graph.targets)
+        around = sum_neighbours(self.neighbours(x), x.new_zeros(()), graph.sources, graph.targets)
         return self.own(x) + around + self.left(x) * self.right(x)
 
 

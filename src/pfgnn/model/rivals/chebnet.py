@@ -26,7 +26,7 @@ class ChebLayer(nn.Module):
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
 
         def laplacian(h: Tensor) -> Tensor:
-            return -scale * sum_neighbours(scale * h, graph.sources, graph.targets)
+            return -scale * sum_neighbours(scale * h, h.new_zeros(()), graph.sources, graph.targets)
 
         terms = [x]
         for k in range(1, self.order):

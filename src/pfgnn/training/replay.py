@@ -1,0 +1,75 @@
+"""What is computed of a batch, replayed from CUDA graphs: one launch instead of thousands."""
+
+from collections.abc import Callable
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from pfgnn.data.batching import Batch
+from pfgnn.model.refine import Refine
+
+WARM_UPS = 2  # plain calls of a shape before its graph is captured, in which libraries choose their kernels
+
+
+class Replayed:
+    """A function of a batch and a seed, held by CUDA graphs, one for each shape of a batch; at first it is called.
+
+    Args:
+        function: reads the batch, the seed and what never moves, such as parameters.
+        before: called before a capture.
+    """
+
+    def __init__(
+        self, function: Callable[[Batch, Tensor], Tensor | None], before: Callable[[], object] = lambda: None
+    ) -> None:
+        self.function, self.before = function, before
+        self.seen: dict[tuple[object, ...], int] = {}
+        self.graphs: dict[tuple[object, ...], tuple[torch.cuda.CUDAGraph, list[Tensor], Tensor, Tensor | None]] = {}
+        self.pool = torch.cuda.graph_pool_handle()
+
+    def __call__(self, batch: Batch, seed: Tensor) -> Tensor | None:
+        """The function's result, which the next call may overwrite."""
+        shape = tuple(tuple(field.shape) if isinstance(field, Tensor) else field for field in batch)
+        if shape not in self.graphs:
+            self.seen[shape] = self.seen.get(shape, 0) + 1
+            if self.seen[shape] <= WARM_UPS:
+                return self.function(batch, seed)
+            self.graphs[shape] = self._capture(batch, seed)
+        graph, held, held_seed, result = self.graphs[shape]
+        for into, out_of in zip(held, _tensors(batch), strict=True):
+            into.copy_(out_of)
+        held_seed.copy_(seed)
+        graph.replay()
+        return result
+
+    def _capture(self, batch: Batch, seed: Tensor) -> tuple[torch.cuda.CUDAGraph, list[Tensor], Tensor, Tensor | None]:
+        held = Batch._make(field.clone() if isinstance(field, Tensor) else field for field in batch)
+        held_seed = seed.clone()
+        graph = torch.cuda.CUDAGraph()
+        self.before()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
+            result = self.function(held, held_seed)
+        return graph, _tensors(held), held_seed, result
+
+
+def replayable(model: nn.Module, fabric: Fabric) -> bool:
+    """Whether a pass may be held by a CUDA graph: one GPU, and a model of static shapes.
+
+    And no norm over the batch, which its padding would enter.
+    """
+    static = all(getattr(part.backbone, "static", False) for part in model.modules() if isinstance(part, Refine))
+    static = static and not any(isinstance(part, _BatchNorm) for part in model.modules())
+    return fabric.device.type == "cuda" and fabric.world_size == 1 and static
+
+
+def own_stream(device: torch.device) -> None:
+    """Leave the default stream, on which no CUDA graph can be captured."""
+    if device.type == "cuda" and torch.cuda.current_stream(device) == torch.cuda.default_stream(device):
+        torch.cuda.set_stream(torch.cuda.Stream(device))
+
+
+def _tensors(batch: Batch) -> list[Tensor]:
+    return [field for field in batch if isinstance(field, Tensor)]
