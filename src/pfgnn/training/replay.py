@@ -1,5 +1,6 @@
 """What is computed of a batch, replayed from CUDA graphs: one launch instead of thousands."""
 
+import gc
 from collections.abc import Callable
 
 import torch
@@ -49,9 +50,14 @@ class Replayed:
         held_seed = seed.clone()
         graph = torch.cuda.CUDAGraph()
         self.before()
-        torch.cuda.synchronize()
-        with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
-            result = self.function(held, held_seed)
+        gc.collect()  # a graph of an earlier run that was collected during the capture would break it
+        gc.disable()
+        try:
+            torch.cuda.synchronize()
+            with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
+                result = self.function(held, held_seed)
+        finally:
+            gc.enable()
         return graph, _tensors(held), held_seed, result
 
 
