@@ -171,9 +171,9 @@ def precision(device: str, effort: Effort, rates: Rates) -> Record:
 PARTS: dict[str, Callable[[str, Effort, Rates], Record]] = {
     "steps": steps,
     "backbone": backbone,
-    "scaling": scaling,
-    "epoch": epoch,
     "precision": precision,
+    "epoch": epoch,
+    "scaling": scaling,
 }
 
 

@@ -23,16 +23,21 @@ WIDTH, TOWERS = 12, 3
 def share_pna(theirs: Any, ours: Any) -> None:
     """Give PyG's PNAConv our layer's weights."""
     D = WIDTH
-    weights = [ours.from_target.weight, ours.from_source.weight, ours.from_edge.weight]  # PyG's order: x_i, x_j, e
+    source, target, own = ours.pre.split([TOWERS * D, TOWERS * D, D])
+    weights = [target, source, ours.from_edge.weight]  # PyG's order: x_i, x_j, e
+    of_target, of_own = ours.pre_bias.split([TOWERS * D, D])
+    F = D // TOWERS
     with torch.no_grad():
         theirs.edge_encoder.weight.copy_(torch.eye(D))
         theirs.edge_encoder.bias.zero_()
         for tower in range(TOWERS):
             rows = slice(tower * D, (tower + 1) * D)
             theirs.pre_nns[tower][0].weight.copy_(torch.cat([weight[rows] for weight in weights], 1))
-            theirs.pre_nns[tower][0].bias.copy_(ours.from_target.bias[rows])
-            theirs.post_nns[tower][0].weight.copy_(ours.post[tower].t())
-            theirs.post_nns[tower][0].bias.copy_(ours.post_bias[tower])
+            theirs.pre_nns[tower][0].bias.copy_(of_target[rows])
+            outputs = slice(tower * F, (tower + 1) * F)
+            scaled = ours.post[tower].view(4 * D, 3, F).permute(2, 1, 0).flatten(1)  # output by scaler and aggregate
+            theirs.post_nns[tower][0].weight.copy_(torch.cat([own[outputs], scaled], 1))
+            theirs.post_nns[tower][0].bias.copy_(of_own[outputs])
     theirs.lin.load_state_dict(ours.mix.state_dict())
 
 
@@ -67,8 +72,8 @@ def test_a_pna_layer_equals_ours() -> None:
     theirs = Layers(config, 1, degrees, edges=True)
     share_pna(theirs.convs[0], ours.convs[0])
     share_norm(theirs.norms[0], ours.norms[0])
-    h, edge = torch.randn(20, WIDTH), torch.randn(batch.edge_index.shape[1], WIDTH)
-    assert_same(theirs(h, simple(batch), edge), ours(h, batch.edge_index, edge, batch.batch, 3))
+    h, edge = torch.randn(20, WIDTH).double(), torch.randn(batch.edge_index.shape[1], WIDTH).double()
+    assert_same(theirs.double()(h, simple(batch), edge), ours.double()(h, batch.edge_index, edge, batch.batch, 3))
 
 
 def test_a_gin_layer_equals_ours() -> None:

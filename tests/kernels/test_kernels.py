@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.kernels import use
-from pfgnn.kernels.aggregate import aggregate
+from pfgnn.kernels.aggregate import aggregate, scale
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.norm import activate_graphs
@@ -103,15 +103,30 @@ def test_norm(shape: tuple[int, ...], residual: bool, device: torch.device) -> N
 
 
 @pytest.mark.parametrize("edge_features", [True, False])
-@pytest.mark.parametrize("particles", [(), (3,)])
-def test_aggregate(particles: tuple[int, ...], edge_features: bool, device: torch.device) -> None:
+@pytest.mark.parametrize("particles", [1, 3])
+def test_aggregate(particles: int, edge_features: bool, device: torch.device) -> None:
     torch.manual_seed(0)
     with use("triton"):
         sources, targets = edges(device)
     # Exact sums, and ties, which share a gradient.
-    p = torch.randn(len(NODES), *particles, 2 * 5, device=device).mul(4).round() / 4
-    r = torch.randn(EDGES, 2 * 5, device=device).mul(4).round() / 4
-    assert_twins(lambda p, r=None: aggregate(p, r, 2, sources, targets), p, *([r] if edge_features else []))
+    pre = torch.randn(len(NODES), particles, 5 * 7, device=device).mul(4).round() / 4
+    r = torch.randn(EDGES, 2 * 7, device=device).mul(4).round() / 4
+
+    def compute(pre: Tensor, r: Tensor | None = None) -> Tensor:
+        a, own = aggregate(pre, r, 2, sources, targets)
+        return torch.cat([a.flatten(), own.flatten()])
+
+    assert_twins(compute, pre, *([r] if edge_features else []))
+
+
+@pytest.mark.parametrize("particles", [1, 3])
+def test_scale(particles: int, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        _, targets = edges(device)
+    rows = len(NODES) * particles
+    y, own = torch.randn(2, rows, 3 * 5, device=device), torch.randn(rows, 2 * 5, device=device)
+    assert_twins(lambda y, own: scale(y, own, 0.7, targets), y, own)
 
 
 @pytest.mark.parametrize("own", [True, False])

@@ -103,17 +103,18 @@ def test_pna_is_pygs(edges: bool) -> None:
         edge_dim=D if edges else None,
     )
     pre = [tower[0] for tower in theirs.pre_nns]
-    copy_linear(ours.from_target, torch.cat([p.weight[:, :D] for p in pre]), torch.cat([p.bias for p in pre]))
-    copy_linear(ours.from_source, torch.cat([p.weight[:, D : 2 * D] for p in pre]))
+    post = [tower[0] for tower in theirs.post_nns]
+    parts = [p.weight[:, D : 2 * D] for p in pre] + [p.weight[:, :D] for p in pre] + [p.weight[:, :D] for p in post]
+    ours.pre.data = torch.cat(parts).detach()
+    ours.pre_bias.data = torch.cat([p.bias for p in (*pre, *post)]).detach()
     if edges:  # PyG encodes the edge first, then reads it: one map after the other
         assert ours.from_edge is not None
         encoder = theirs.edge_encoder
         copy_linear(ours.from_edge, torch.cat([p.weight[:, 2 * D :] @ encoder.weight for p in pre]))
         encoder.bias.data.zero_()
-    post = [tower[0] for tower in theirs.post_nns]
-    # ours [own, mean min max std, the same amplified, the same attenuated] is PyG's order, too
-    ours.post.data = torch.stack([p.weight.T for p in post]).detach()
-    ours.post_bias.data = torch.stack([p.bias for p in post]).detach()
+    # PyG's order is own, then mean, min, max, std as they are, amplified, and attenuated
+    scaled = torch.stack([p.weight[:, D:].unflatten(1, (3, 4 * D)) for p in post])  # tower, output, scaler, aggregate
+    ours.post.data = scaled.permute(0, 3, 2, 1).flatten(2).detach()
     copy_linear(ours.mix, theirs.lin.weight, theirs.lin.bias)
     assert_layers_agree(ours, theirs, edges)
 

@@ -1,4 +1,4 @@
-"""PNA's four aggregators of linear messages, fused: no message is ever stored on the way forward."""
+"""PNA's aggregators and degree scalers, fused: forward no message is stored, and a scaled aggregate never."""
 
 from typing import Any
 
@@ -8,50 +8,95 @@ from torch import Tensor
 from pfgnn.kernels.choice import fast
 from pfgnn.kernels.segments import Segments, segment_max, segment_mean, segment_min, spread
 
-FLOOR = 1e-5  # of the variance; keeps the gradient of the root finite
+FLOOR = 1e-5  # a variance up to this counts as 0, as in PyG, which keeps the gradient of its root finite
 
 
-def aggregate(p: Tensor, r: Tensor | None, towers: int, sources: Segments, targets: Segments) -> Tensor:
-    """[mean, min, max, std]_j of the messages p_j + r_ij that node i receives, tower by tower.
+def aggregate(
+    pre: Tensor, r: Tensor | None, towers: int, sources: Segments, targets: Segments
+) -> tuple[Tensor, Tensor]:
+    """[mean, min, max, std]_j of the messages p_j + q_i + r_ij that node i receives, tower by tower, and the own part.
 
-    A node that receives none has 0, 0, 0 and the least std.
+    q_i is the same in all messages to i, so it is added to mean, min and max, and std does not see it. A node that
+    receives none has zeros.
 
-    Args: p [N, ..., towers · D]; r [E, towers · D] or None, the same for all particles; towers; sources, targets: of
-        the edges, which lie in order of their targets.
-    Shapes: -> [N, ..., towers, 4 D].
+    Args:
+        pre: p, q and the own part side by side, [N, K, 2 T D + D].
+        r: the edges' part, [E, T D], the same for all particles; or None.
+        towers: T.
+        sources, targets: of the edges, which lie in order of their targets.
+    Returns: the aggregates [T, N K, 4 D], and the own part [N K, D].
     """
-    if targets.start is not None and fast(p):
-        return _Aggregate.apply(p, r, towers, sources, targets)  # type: ignore[no-untyped-call]
-    message = spread(p, sources)  # [E, ..., towers * D]
+    if targets.start is not None and fast(pre):
+        a, own = _Aggregate.apply(pre, r, towers, sources, targets)  # type: ignore[no-untyped-call]
+        return a, own
+    width = (pre.shape[-1] * towers) // (2 * towers + 1)  # T D
+    p, q, own = pre.split([width, width, pre.shape[-1] - 2 * width], -1)
+    message = spread(p, sources)  # [E, K, T D]
     if r is not None:
-        message = message + r.view(len(r), *(1,) * (p.dim() - 2), r.shape[1])
+        message = message + r[:, None]
     mean = segment_mean(message, targets)
     variance = segment_mean((message - spread(mean, targets)).square(), targets)
-    std = variance.clamp(min=FLOOR).sqrt()
-    four = (mean, segment_min(message, targets), segment_max(message, targets), std)
-    return torch.stack([part.unflatten(-1, (towers, -1)) for part in four], -2).flatten(-2)
+    q = q * (targets.counts > 0)[:, None, None]
+    low, high = segment_min(message, targets), segment_max(message, targets)
+    std = torch.where(variance > FLOOR, variance.clamp(min=FLOOR).sqrt(), 0.0)
+    four = torch.stack([mean + q, low + q, high + q, std], 2)  # [N, K, 4, T D]
+    a = four.view(-1, 4, towers, width // towers).permute(2, 0, 1, 3).flatten(2)
+    return a, own.reshape(-1, own.shape[-1])
+
+
+def scale(y: Tensor, own: Tensor, mean_log_degree: float, targets: Segments) -> Tensor:
+    """y_1 + s y_2 + y_3 / s + own, s = log(d_i + 1) / δ from the number d_i of node i's edges, at least 1.
+
+    Args: y [T, N K, 3 F]; own [N K, T F]; mean_log_degree: δ; targets: of the edges.
+    Shapes: -> [N K, T F].
+    """
+    if targets.start is not None and fast(y):
+        return _Scale.apply(y, own, mean_log_degree, targets)  # type: ignore[no-untyped-call]
+    s = (targets.counts.clamp(min=1) + 1).to(y.dtype).log() / mean_log_degree  # [N]
+    s = s.repeat_interleave(len(own) // len(s))[:, None]  # [N K, 1]
+    one, two, three = y.chunk(3, 2)  # [T, N K, F] each
+    return (one + s * two + three / s).transpose(0, 1).reshape(own.shape) + own
 
 
 class _Aggregate(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, p: Tensor, r: Tensor | None, towers: int, sources: Segments, targets: Segments) -> Tensor:
+    def forward(
+        ctx: Any, pre: Tensor, r: Tensor | None, towers: int, sources: Segments, targets: Segments
+    ) -> tuple[Tensor, Tensor]:
         from pfgnn.kernels.triton_aggregate import aggregate_forward
 
-        p = p.contiguous()
-        r = None if r is None else r.contiguous()
-        ctx.save_for_backward(p, r)
-        ctx.towers, ctx.sources, ctx.targets = towers, sources, targets
+        pre, r = pre.contiguous(), None if r is None else r.contiguous()
         assert targets.start is not None
-        return aggregate_forward(p, r, towers, sources.index, targets.start)
+        ctx.save_for_backward(pre, r)
+        ctx.towers, ctx.sources, ctx.targets = towers, sources, targets
+        D = pre.shape[-1] // (2 * towers + 1)
+        return aggregate_forward(pre, r, towers, sources.index, targets.start), pre[..., -D:].reshape(-1, D).clone()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
-        from pfgnn.kernels.triton_aggregate import aggregate_backward
-        from pfgnn.kernels.triton_segments import sum_rows
+        from pfgnn.kernels.triton_aggregate import aggregate_backward, sum_messages
 
-        p, r = ctx.saved_tensors
+        pre, r = ctx.saved_tensors
+        g, d_own = gradients[0].contiguous(), gradients[1]
+        d_pre = torch.empty_like(pre)
+        messages = aggregate_backward(g, pre, r, ctx.towers, ctx.sources.index, ctx.targets.start, d_pre)
+        sum_messages(messages, ctx.sources.order, ctx.sources.start, d_pre)
+        d_pre.view(len(d_own), -1)[:, -d_own.shape[1] :] = d_own
+        return d_pre, None if r is None else messages.sum(1), None, None, None
+
+
+class _Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, own: Tensor, mean_log_degree: float, targets: Segments) -> Tensor:
+        from pfgnn.kernels.triton_aggregate import scale_forward
+
+        ctx.towers, ctx.mean_log_degree, ctx.targets = len(y), mean_log_degree, targets
+        assert targets.start is not None
+        return scale_forward(y.contiguous(), own.contiguous(), mean_log_degree, targets.start)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        from pfgnn.kernels.triton_aggregate import scale_backward
+
         g = gradients[0].contiguous()
-        messages = aggregate_backward(g, p, r, ctx.towers, ctx.sources.index, ctx.targets.start)  # [E, ..., T D]
-        dp = sum_rows(messages, ctx.sources.order, ctx.sources.start)
-        dr = None if r is None else messages.view(len(r), p[0].numel() // r.shape[1], r.shape[1]).sum(1)
-        return dp, dr, None, None, None
+        return scale_backward(g, ctx.towers, ctx.mean_log_degree, ctx.targets.start), g, None, None

@@ -51,7 +51,7 @@ class _Activate(torch.autograd.Function):
         h, x = h.contiguous(), None if x is None else x.contiguous()
         out, mean, root = activate(h, x, scale, shift, mean_scale, eps, limit, nodes.start)
         ctx.save_for_backward(h, scale, shift, mean_scale, mean, root)
-        ctx.limit, ctx.start, ctx.residual = limit, nodes.start, x is not None
+        ctx.limit, ctx.start, ctx.residual = limit, nodes.start, None if x is None else x.dtype
         return out
 
     @staticmethod
@@ -60,4 +60,4 @@ class _Activate(torch.autograd.Function):
 
         g = gradients[0].contiguous()
         dh, of_parameters = activate_backward(g, ctx.limit, ctx.start, *ctx.saved_tensors)
-        return dh, g if ctx.residual else None, *of_parameters, None, None, None
+        return dh, None if ctx.residual is None else g.to(ctx.residual), *of_parameters, None, None, None

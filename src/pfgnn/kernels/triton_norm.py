@@ -106,7 +106,7 @@ def activate(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """x + relu(norm(h)), and for the way back μ and 1 / √(mean c² + ε), [G K, D] each; all contiguous."""
     K, D, grid, blocks = _cut(h, start)
-    out = torch.empty_like(h)
+    out = torch.empty_like(h, dtype=h.dtype if x is None else torch.promote_types(h.dtype, x.dtype))
     means = torch.empty(grid[0], D, device=h.device)
     roots = torch.empty_like(means)
     with torch.cuda.device_of(h):

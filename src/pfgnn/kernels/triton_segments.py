@@ -86,6 +86,6 @@ def _reduce(
     with torch.cuda.device_of(values):
         _reduce_rows[grid](
             values, rows, start, own, out, columns,
-            rows is not None, largest, mean, own is not None, R=max(2, min(R, 4096 // C)), C=C,
+            rows is not None, largest, mean, own is not None, R=max(1, min(R, 1024 // C)), C=C,
         )  # fmt: skip
     return out

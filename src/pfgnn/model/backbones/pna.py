@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.aggregate import aggregate
+from pfgnn.kernels.aggregate import aggregate, scale
 from pfgnn.model.backbones.stack import Stack, check_edge_attr
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import check_positive
@@ -15,7 +15,7 @@ class PNALayer(nn.Module):
     message m_ij = A h_j + B h_i + C e_ij (the pre-network is one linear map, so nodes are transformed, not
     edges); a_i = [mean, min, max, std]_j m_ij; s_i = [a_i, a_i log(d_i + 1) / δ, a_i δ / log(d_i + 1)];
     h_i ← V (U [h_i, s_i]), U one map per tower, V mixing the towers. δ = mean of log(d + 1) over the
-    training set's nodes.
+    training set's nodes. The scalers are factors of a node, so they come after U.
     """
 
     def __init__(self, width: int, towers: int, mean_log_degree: float, edges: bool) -> None:
@@ -24,57 +24,33 @@ class PNALayer(nn.Module):
             raise ValueError(f"towers must divide the width {width}, but towers is {towers}")
         if not mean_log_degree > 0:
             raise ValueError(f"mean_log_degree must be positive, but it is {mean_log_degree}")
-        self.towers = towers
+        self.width, self.towers = width, towers
         self.mean_log_degree = mean_log_degree
-        self.from_source = nn.Linear(width, towers * width, bias=False)  # A
-        self.from_target = nn.Linear(width, towers * width)  # B
+        self.pre = nn.Parameter(torch.empty((2 * towers + 1) * width, width))  # A, B and U's part for h_i
+        self.pre_bias = nn.Parameter(torch.empty((towers + 1) * width))  # of B and U
         self.from_edge = nn.Linear(width, towers * width, bias=False) if edges else None  # C
-        self.post = nn.Parameter(torch.empty(towers, 13 * width, width // towers))  # U
-        self.post_bias = nn.Parameter(torch.empty(towers, width // towers))
+        self.post = nn.Parameter(torch.empty(towers, 4 * width, 3 * width // towers))  # U, each scaler's side by side
         self.mix = nn.Linear(width, width)  # V
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the towers' maps as nn.Linear does; the linear maps reset themselves."""
-        bound = self.post.shape[1] ** -0.5
-        nn.init.uniform_(self.post, -bound, bound)
-        nn.init.uniform_(self.post_bias, -bound, bound)
+        """Draw the maps as nn.Linear does, U as one of 13 widths; the linear maps reset themselves."""
+        D = self.width
+        for part, inputs in ((self.pre[:-D], D), (self.pre_bias[:-D], D), (self.pre[-D:], 13 * D)):
+            nn.init.uniform_(part, -(inputs**-0.5), inputs**-0.5)
+        for part in (self.pre_bias[-D:], self.post):
+            nn.init.uniform_(part, -((13 * D) ** -0.5), (13 * D) ** -0.5)
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D] if built with edges."""
         edge = None
         if self.from_edge is not None:
-            edge = self.from_edge(check_edge_attr("PNA", graph.edge_attr, x.shape[-1]))
-        a = aggregate(self.from_source(x), edge, self.towers, graph.sources, graph.targets)  # [N, ..., towers, 4 D]
-        of_aggregates, of_own, bias = self._maps()
-        y = a.view(-1, *a.shape[-2:]).transpose(0, 1) @ of_aggregates  # [towers, N ..., 3 D / towers]
-        own = torch.addmm(bias, x.reshape(-1, x.shape[-1]), of_own)  # [N ..., towers * 4 * D / towers]
-
-        count = graph.targets.counts
-        amplify = (count.clamp(min=1) + 1).to(x.dtype).log() / self.mean_log_degree  # [N]
-        scale = torch.stack([torch.ones_like(amplify), amplify, 1 / amplify], 1)  # [N, 3]
-        scale_own = torch.cat([scale * (count > 0)[:, None], torch.ones_like(amplify)[:, None]], 1)  # [N, 4]
-        y = y.view(self.towers, len(x), -1, 3, y.shape[-1] // 3)  # [towers, N, ..., 3, D / towers]
-        own = own.view(len(x), -1, self.towers, 4, y.shape[-1])  # [N, ..., towers, 4, D / towers]
-        out = torch.einsum("tnkso,ns->nkto", y, scale) + torch.einsum("nktso,ns->nkto", own, scale_own)
-        return self.mix(out.flatten(2)).view_as(x)
-
-    def _maps(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The maps from aggregates and from h_i to the towers' outputs, for each scaler, and the latter's bias.
-
-        B h_i is the same in all messages to i: it moves through mean, min and max as it is, and not into std. So it is
-        no part of the messages; its map to the output is B times U's parts for the three, added.
-        """
-        T, _, F = self.post.shape
-        D = self.mix.in_features
-        U = self.post[:, D:].view(T, 3, 4, D, F)  # tower, scaler, aggregator, feature, output
-        through = U[:, :, :3].sum(2)  # [T, 3, D, F]
-        B = self.from_target.weight.view(T, D, D)  # tower, feature, input
-        of_target = torch.einsum("tfd,tsfo->dtso", B, through)  # [D, T, 3, F]
-        of_own = torch.cat([of_target, self.post[:, :D].permute(1, 0, 2)[:, :, None]], 2)  # [D, T, 4, F]
-        bias = torch.einsum("tf,tsfo->tso", self.from_target.bias.view(T, D), through)
-        bias = torch.cat([bias, self.post_bias[:, None]], 1)  # [T, 4, F]
-        return U.flatten(2, 3).transpose(1, 2).flatten(2), of_own.flatten(1), bias.flatten()
+            edge = self.from_edge(check_edge_attr("PNA", graph.edge_attr, self.width))
+        bias = nn.functional.pad(self.pre_bias, (self.towers * self.width, 0))  # A has none
+        pre = nn.functional.linear(x.view(len(x), -1, self.width), self.pre, bias)  # [N, K, (2 towers + 1) D]
+        a, own = aggregate(pre, edge, self.towers, graph.sources, graph.targets)  # [towers, N K, 4 D], [N K, D]
+        y = torch.bmm(a, self.post)  # [towers, N K, 3 D / towers]
+        return self.mix(scale(y, own, self.mean_log_degree, graph.targets)).view_as(x)
 
 
 class PNA(Stack):
