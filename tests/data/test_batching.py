@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Batch as PyGBatch
 
 from pfgnn.data import batching
-from pfgnn.data.batching import Batch, Loader, Resident, join_graphs, neighbour_lists, pad_batch
+from pfgnn.data.batching import MOST_LOOPS, Batch, Loader, Resident, join_graphs, neighbour_lists, pad_batch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, GINE, PFGNN
@@ -243,7 +243,9 @@ def test_padding_adds_one_graph_and_nothing_else(task: Task, multiple: int, devi
         n, e = len(plain.batch), plain.edge_index.shape[1]
         N, E = len(batch.batch), batch.edge_index.shape[1]
         assert N % multiple == E % multiple == 0
-        assert n < N <= n + multiple
+        assert n < N <= n + 2 * multiple  # more, if the loops need the nodes
+        assert torch.bincount(batch.edge_index[1, e:] - n, minlength=1).max() <= MOST_LOOPS
+        assert torch.equal(*batch.edge_index[:, e:])
         assert e <= E < e + multiple
         rows = n if task.level == "node" else plain.num_graphs
         real = {"x": n, "batch": n, "pos": n, "row_start": n + 1, "edge_attr": e, "y": rows}

@@ -15,6 +15,7 @@ Indices = npt.NDArray[np.int64]
 
 # Batches are gathered this many nodes and edges at a time: enough to spread the ops' overhead, and some megabytes.
 ROWS_AT_ONCE = 2**20
+MOST_LOOPS = 4  # at a node that is padding
 
 
 class Batch(NamedTuple):
@@ -208,22 +209,26 @@ class Loader:
 
 
 def pad_batch(batch: Batch, node_multiple: int, edge_multiple: int) -> Batch:
-    """The batch with one more graph, of enough edgeless nodes and loops at its last node to make round numbers.
+    """The batch with one more graph, of enough nodes and loops to make round numbers.
 
-    Nodes and edges grow to the next multiples of the two numbers, by at least one node, so that few shapes occur.
+    Nodes and edges grow to the next multiples of the two numbers, by at least one node, so that few shapes occur. The
+    loops are spread over the nodes, a few each, for a node's edges are summed one after the other.
     """
     if min(node_multiple, edge_multiple) < 1:
         raise ValueError(f"multiples must be at least 1, but they are {node_multiple} and {edge_multiple}")
     nodes, edges = batch.batch.numel(), batch.edge_index.shape[1]
     more, more_edges = node_multiple - nodes % node_multiple, -edges % edge_multiple
+    while more_edges > MOST_LOOPS * more:
+        more += node_multiple
 
     def longer(rows: Tensor, by: int) -> Tensor:
         return torch.cat([rows, rows.new_zeros(by, *rows.shape[1:])])
 
-    last = batch.edge_index.new_full((2, more_edges), nodes + more - 1)
+    place = torch.arange(more_edges, device=batch.batch.device)
+    loops = (nodes + place * more // max(1, more_edges)).expand(2, -1)
     return Batch(
         x=longer(batch.x, more),
-        edge_index=torch.cat([batch.edge_index, last], 1),
+        edge_index=torch.cat([batch.edge_index, loops], 1),
         edge_attr=None if batch.edge_attr is None else longer(batch.edge_attr, more_edges),
         batch=torch.cat([batch.batch, batch.batch.new_full((more,), batch.num_graphs)]),
         y=longer(batch.y, more if batch.node_level else 1),
