@@ -72,7 +72,7 @@ def tf32(on: bool) -> Iterator[None]:
         torch.backends.cuda.matmul.allow_tf32 = was
 
 
-def steps(device: str, effort: Effort, rates: Rates) -> Record:
+def steps(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     """The baseline and ours for every shape: times, ratio, floor and peak memory."""
     found: Record = {}
     for shape in (ZINC, ZINC_512, CSL, SR25):
@@ -81,27 +81,27 @@ def steps(device: str, effort: Effort, rates: Rates) -> Record:
         of["times faster"] = theirs["median ms"] / ours["median ms"]
         of["share of its memory"] = ours["peak MiB"] / (theirs["peak MiB"] or math.inf)
         found[shape.name] = of
-    return found
+        yield found
 
 
-def backbone(device: str, effort: Effort, rates: Rates) -> Record:
+def backbone(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     """PF-GNN against its own backbone: with the layers before the first step, and with as many as PF-GNN has."""
     layers = ZINC.model.layers, ZINC.model.layers + ZINC.model.steps * (ZINC.model.step_layers or 1)
     shapes = {"PF-GNN": ZINC} | {f"backbone of {n} layers": ZINC.resized(steps=0, layers=n) for n in layers}
     found: Record = {name: measure(shape, device, effort, rates) for name, shape in shapes.items()}
     for name in list(shapes)[1:]:
         found[name]["PF-GNN by this"] = found["PF-GNN"]["median ms"] / found[name]["median ms"]
-    return found
+    yield found
 
 
-def scaling(device: str, effort: Effort, rates: Rates) -> Record:
+def scaling(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     """Ours as K grows at T = 3, and as T grows at K = 8, with the best straight line through each."""
     found: Record = {}
     effort = replace(effort, batches=min(effort.batches, 2))
     for letter, field, values in (("K", "particles", PARTICLES), ("T", "steps", STEPS)):
         times = [measure(ZINC.resized(**{field: v}), device, effort, rates)["median ms"] for v in values]
         found[letter] = {"values": list(values), "median ms": times, **linear_fit(values, times)}
-    return found
+    yield found
 
 
 def linear_fit(x: tuple[int, ...], y: list[float]) -> Record:
@@ -131,7 +131,7 @@ def draw_scaling(found: Record, path: Path) -> None:
     save_picture(figure, path)
 
 
-def epoch(device: str, effort: Effort, rates: Rates) -> Record:
+def epoch(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     """Whole epochs, data included, against their number of steps times a step's time.
 
     The epochs before have met every size that a batch may have. The ratio to steps in a row is the stricter one.
@@ -147,7 +147,7 @@ def epoch(device: str, effort: Effort, rates: Rates) -> Record:
         batches = list(loader.epoch(effort.warm_ups))  # all of them seen
         timing = time_steps(work.update, batches, work.device, replace(effort, warm_ups=1, least=2 * len(batches)))
     total = statistics.median(seconds[-5:])
-    return {
+    yield {
         "graphs": effort.graphs,
         "steps": len(batches),
         "epochs seconds": seconds,
@@ -158,17 +158,16 @@ def epoch(device: str, effort: Effort, rates: Rates) -> Record:
     }
 
 
-def precision(device: str, effort: Effort, rates: Rates) -> Record:
+def precision(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     """Ours as it is in float32, with products rounded to TF32, and in bf16."""
-    return {
-        shape.name: {
-            name: measure(shape, device, effort, rates, precision=name) for name in ("float32", "tf32", "bf16")
-        }
-        for shape in (ZINC, ZINC_512)
-    }
+    found: Record = {}
+    for shape in (ZINC, ZINC_512):
+        kinds = ("float32", "tf32", "bf16")
+        found[shape.name] = {name: measure(shape, device, effort, rates, precision=name) for name in kinds}
+        yield found
 
 
-PARTS: dict[str, Callable[[str, Effort, Rates], Record]] = {
+PARTS: dict[str, Callable[[str, Effort, Rates], Iterator[Record]]] = {
     "steps": steps,
     "backbone": backbone,
     "precision": precision,
@@ -204,15 +203,15 @@ def tabulate(record: Record) -> Table:
 
 
 def run(device: str, effort: Effort, parts: list[str], out: Path, console: Console) -> Record:
-    """Measure the parts, write the record after each, print the table."""
+    """Measure the parts, write the record whenever something is found, print the table."""
     rates = measure_rates(torch.device(device), size=8192 // effort.divide)
     record: Record = {**provenance(torch.device(device)), "rates": rates}
     for name in parts:
         begin = time.perf_counter()
-        record[name] = PARTS[name](device, effort, rates)
+        for found in PARTS[name](device, effort, rates):
+            write_json(out, record := record | {name: found})
         if name == "scaling":
             draw_scaling(record[name], out.with_name("scaling.png"))
-        write_json(out, record)
         console.print(f"{name}: {time.perf_counter() - begin:.0f} s")
     bandwidth, *products = rates.values()
     console.print(
