@@ -207,3 +207,40 @@ def test_graphs_are_joined_in_every_other_update(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(of, "step", watched)
     of.train()
     assert seen == [8, 3, 8, 3]
+
+
+def test_particles_that_do_not_fit_are_computed_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not Adam, which makes as much of a rounding error as of a gradient, where that is zero.
+    config = replace(CONFIG, optimiser="sgd", epochs=2)
+    whole, tight = trainer(tmp_path / "whole", config), trainer(tmp_path / "tight", config)
+    chunks: list[int | None] = []
+    forward = tight.model.module.forward
+
+    def small(*a: Any, chunk: int | None, **k: Any) -> Any:
+        chunks.append(chunk)
+        if chunk is None or chunk > 1:
+            raise torch.OutOfMemoryError
+        return forward(*a, chunk=chunk, **k)
+
+    monkeypatch.setattr(tight.forward, "_predict", whole.forward._predict)  # of equal weights, and never in turns
+    monkeypatch.setattr(tight.model.module, "forward", small)
+    whole.train()
+    with pytest.warns(UserWarning, match="particles at a time do not fit") as warned:
+        tight.train()
+    assert len(warned) == 2  # from 3 to 2, from 2 to 1
+    assert chunks[:4] == [None, 2, 1, 1]
+    for name, tensor in weights(whole).items():
+        torch.testing.assert_close(weights(tight)[name], tensor)
+
+
+def test_memory_that_is_too_small_for_one_particle_stops_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = trainer(tmp_path)
+
+    def none(*a: Any, **k: Any) -> Any:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(of.model.module, "forward", none)
+    with pytest.raises(torch.OutOfMemoryError), pytest.warns(UserWarning, match="do not fit"):
+        of.train()

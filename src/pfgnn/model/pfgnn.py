@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
+from torch.utils.checkpoint import checkpoint
 
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.weigh import normalise
@@ -151,7 +152,8 @@ class PFGNN(nn.Module):
             graph_key: a number per graph [G] that its draws depend on; by default made from its edges, and in a
                 training pass without a seed from its place too.
             node_key: a number per node [N], likewise; by default the node's position in its graph.
-            chunk: particles computed at a time, to bound memory; the numbers stay the same.
+            chunk: particles computed at a time, to bound memory, and computed again for the gradient; the numbers stay
+                the same.
             num_graphs: G; whoever gives it vouches for the input, which is then not checked: on a GPU nothing waits.
         """
         K = self.particles if particles is None else check_positive("particles", particles)
@@ -162,7 +164,7 @@ class PFGNN(nn.Module):
         belief = initial_belief(self.refine[0](H[:, None], graph)[:, 0], K, graph.num_graphs, self.mask_used)  # 4
         moments, trace = [self.readout.moments(belief, graph)], []
         for t in range(1, self.steps + 1):  # 5
-            H, draw = _join([self.transition(t, belief, graph, noise, part) for part in chunks])  # 6-10
+            H, draw = _join([self._recomputed(t, belief, graph, noise, part, size < K) for part in chunks])  # 6-10
             log_w = normalise(belief.log_weights + self.observe(H, graph))  # 11
             belief = Belief(H, log_w, mark_used(belief.used, draw))
             moments.append(self.readout.moments(belief, graph))  # before resampling, which only adds variance
@@ -178,6 +180,14 @@ class PFGNN(nn.Module):
         draw = draw_vertices(scores, free, graph, noise, t, k, self.vertices_per_step)  # 7
         H = self.individualise(own.embeddings, draw, noise, t, k)  # 8
         return self.refine[t](H, graph), draw  # 9
+
+    def _recomputed(
+        self, t: int, belief: Belief, graph: GraphBatch, noise: Noise, part: slice, again: bool
+    ) -> tuple[Tensor, Draw]:
+        """The transition; ``again`` keeps nothing of it for the gradient, which computes it once more: draws repeat."""
+        if not (again and torch.is_grad_enabled()):
+            return self.transition(t, belief, graph, noise, part)
+        return checkpoint(self.transition, t, belief, graph, noise, part, use_reentrant=False, preserve_rng_state=False)
 
     def prepare(
         self,

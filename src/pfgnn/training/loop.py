@@ -2,6 +2,7 @@
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -117,7 +118,7 @@ class Trainer:
         self.model, self.optimiser = fabric.setup(model, optimiser)
         self.sums = torch.zeros(5, dtype=torch.float64, device=fabric.device)  # since the last validation, see Step
         self.draw = torch.zeros((), dtype=torch.int64, device=fabric.device)  # the seed of the next update
-        step = Step(
+        self.plain = step = Step(
             self.model,
             self.optimiser,
             fabric,
@@ -189,15 +190,41 @@ class Trainer:
             batch = join_graphs(batch, self.config.union)
         set_rate(self.optimiser, self.schedule.rate(self.state.update))
         self.draw.fill_(training_seed(self.seed, self.state.update))
-        if isinstance(self.step, Replayed):
-            self.step(batch, self.draw)
-        else:
-            self.step(batch, self.draw, self._share(batch))
+        self._step(batch)
         self.state.update += 1
         self.state.batch += 1
         if time.perf_counter() - self.reported > SECONDS_BETWEEN_REPORTS:
             self.reported = time.perf_counter()
             self.report(self._status(self._means(self.sums), None))
+
+    def _step(self, batch: Batch) -> None:
+        while True:
+            try:
+                if isinstance(self.step, Replayed):
+                    self.step(batch, self.draw)
+                else:
+                    self.step(batch, self.draw, self._share(batch))
+                return
+            except torch.OutOfMemoryError:  # before anything was changed
+                if not self._take_less():
+                    raise
+
+    def _take_less(self) -> bool:
+        """Compute half as many particles at a time from now on, if there are several; the numbers stay the same."""
+        chunk = self.plain.chunk or int(getattr(self.model.module, "particles", 1))
+        if chunk == 1:
+            return False
+        self.plain.chunk = (chunk + 1) // 2
+        self.optimiser.zero_grad()
+        if isinstance(self.step, Replayed):
+            self.step = Replayed(self.plain, before=self.optimiser.zero_grad)
+        torch.cuda.empty_cache()
+        warnings.warn(
+            f"{chunk} particles at a time do not fit into the device's memory; "
+            f"from now on {self.plain.chunk} are computed at a time, which takes longer",
+            stacklevel=2,
+        )
+        return True
 
     def _share(self, batch: Batch) -> Share | None:
         """What part of the whole batch is here; None if all of it."""

@@ -29,6 +29,7 @@ class Step:
         scaler: of regression targets, or None.
         class_weights: [C], or None.
         sums: float64 [5]: loss, policy loss, effective sample size, norm of the gradient, updates.
+        chunk: particles computed at a time; None for all.
     """
 
     model: nn.Module
@@ -40,6 +41,7 @@ class Step:
     scaler: Standardise | None
     class_weights: Tensor | None
     sums: Tensor
+    chunk: int | None = None
 
     def __call__(self, batch: Batch, seed: Tensor, share: Share | None = None) -> None:
         """Take one update with a batch, padded or not; nothing here waits for the device."""
@@ -54,6 +56,7 @@ class Step:
             seed=seed,
             graph_key=fold(batch.graph_key, place),
             num_graphs=graphs,
+            chunk=self.chunk,
         )
         y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
         losses = graph_losses(self.task, output.prediction, y, batch.batch, graphs, self.class_weights)
