@@ -39,9 +39,8 @@ def aggregate(
     q = q * (targets.counts > 0)[:, None, None]
     low, high = segment_min(message, targets), segment_max(message, targets)
     std = torch.where(variance > FLOOR, variance.clamp(min=FLOOR).sqrt(), 0.0)
-    four = torch.stack([mean + q, low + q, high + q, std], 2)  # [N, K, 4, T D]
-    a = four.view(-1, 4, towers, width // towers).permute(2, 0, 1, 3).flatten(2)
-    return a, own.reshape(-1, own.shape[-1])
+    four = (part.view(-1, towers, width // towers).transpose(0, 1) for part in (mean + q, low + q, high + q, std))
+    return torch.cat(list(four), -1), own.reshape(-1, own.shape[-1])
 
 
 def scale(y: Tensor, own: Tensor, mean_log_degree: float, targets: Segments) -> Tensor:

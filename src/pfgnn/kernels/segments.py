@@ -76,16 +76,14 @@ def segment_max(values: Tensor, segments: Segments) -> Tensor:
     """
     if _kernel(values, segments):
         return _Max.apply(values, segments)  # type: ignore[no-untyped-call]
-    flat = values.flatten(1) if values.dim() > 1 else values[:, None]
-    limits = torch.finfo(values.dtype) if values.is_floating_point() else torch.iinfo(values.dtype)
-    lowest = flat.new_full((segments.size, flat.shape[1]), limits.min)  # not 0, which could tie and take gradient
-    out = lowest.scatter_reduce(0, segments.index[:, None].expand_as(flat), flat, "amax", include_self=False)
-    return out.where((segments.counts > 0)[:, None], 0).view(segments.size, *values.shape[1:])
+    return _extreme(values, segments, "amax")
 
 
 def segment_min(values: Tensor, segments: Segments) -> Tensor:
     """Smallest value of each segment, 0 for an empty one: values [N, ...] -> [S, ...]."""
-    return -segment_max(-values, segments)
+    if _kernel(values, segments):
+        return -_Max.apply(-values, segments)  # type: ignore[no-untyped-call]
+    return _extreme(values, segments, "amin")
 
 
 def segment_log_softmax(scores: Tensor, segments: Segments) -> Tensor:
@@ -102,6 +100,15 @@ def sum_neighbours(x: Tensor, own: Tensor, sources: Segments, targets: Segments)
     if _kernel(x, targets):
         return _Neighbours.apply(x, own, sources, targets)  # type: ignore[no-untyped-call]
     return own * x + segment_sum(spread(x, sources), targets)
+
+
+def _extreme(values: Tensor, segments: Segments, reduce: str) -> Tensor:
+    flat = values.flatten(1) if values.dim() > 1 else values[:, None]
+    limits = torch.finfo(values.dtype) if values.is_floating_point() else torch.iinfo(values.dtype)
+    worst = limits.min if reduce == "amax" else limits.max  # not 0, which could tie and take a part of the gradient
+    out = flat.new_full((segments.size, flat.shape[1]), worst)
+    out = out.scatter_reduce(0, segments.index[:, None].expand_as(flat), flat, reduce, include_self=False)
+    return out.where((segments.counts > 0)[:, None], 0).view(segments.size, *values.shape[1:])
 
 
 def _kernel(values: Tensor, segments: Segments) -> bool:
