@@ -84,7 +84,7 @@ def predict_run(
     model, scaler = load_weights(directory, record["selected"])
     model.to(fabric.device)
     K = config.evaluation.particles if particles is None else check_positive("particles", particles)
-    how = Draws(config.seed, draws, K, batch_size=config.evaluation.batch_size or config.training.batch_size)
+    how = Draws(config.seed, draws, batch_size=config.evaluation.batch_size or config.training.batch_size)
     data, graphs = Resident(dataset, fabric.device), np.arange(len(dataset))
     forward = Forward(model, fabric, K)
     outputs = torch.stack([predict(forward, data, graphs, how, number) for number in range(draws)]).double()

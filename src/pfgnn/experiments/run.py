@@ -62,7 +62,6 @@ class Run:
         return Draws(
             evaluation_seed(self.config.seed) + 1,  # the seed before is that of validation
             of.draws,
-            of.particles,
             of.average,
             of.relabel,
             of.batch_size or self.config.training.batch_size,
@@ -70,7 +69,7 @@ class Run:
 
     def evaluate(self, model: nn.Module, scaler: Standardise | None) -> dict[str, Any]:
         """Results of every test part, of validation too, and of the pairs: {"results": ..., "pairs": ...}."""
-        forward = Forward(model, self.fabric, self.draws.particles)
+        forward = Forward(model, self.fabric, self.config.evaluation.particles)
         results = {}
         for name in dict.fromkeys([*(["validation"] if "validation" in self.parts else []), *self.config.data.tests]):
             graphs = self.parts[name]
@@ -132,7 +131,8 @@ def run(
         this.dataset.task,
         config.training,
         seed=config.seed,
-        draws=Draws(evaluation_seed(config.seed), 1, config.evaluation.particles, batch_size=this.draws.batch_size),
+        draws=Draws(evaluation_seed(config.seed), batch_size=this.draws.batch_size),
+        particles=config.evaluation.particles,
         fabric=this.fabric,
         folder=directory,
         identity={"config": identity, "inputs": this.inputs.to_json(), "data": this.checksum},

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import fast
+from pfgnn.kernels.choice import apply, fast
 from pfgnn.kernels.segments import Segments, segment_max, segment_mean, segment_min, spread
 
 FLOOR = 1e-5  # a variance up to this counts as 0, as in PyG, which keeps the gradient of its root finite
@@ -27,8 +27,7 @@ def aggregate(
     Returns: the aggregates [T, N K, 4 D], and the own part [N K, D].
     """
     if targets.start is not None and fast(pre):
-        a, own = _Aggregate.apply(pre, r, towers, sources, targets)  # type: ignore[no-untyped-call]
-        return a, own
+        return apply(_Aggregate, pre, r, towers, sources, targets)
     width = (pre.shape[-1] * towers) // (2 * towers + 1)  # T D
     p, q, own = pre.split([width, width, pre.shape[-1] - 2 * width], -1)
     message = spread(p, sources)  # [E, K, T D]
@@ -50,7 +49,7 @@ def scale(y: Tensor, own: Tensor, mean_log_degree: float, targets: Segments) -> 
     Shapes: -> [N K, T F].
     """
     if targets.start is not None and fast(y):
-        return _Scale.apply(y, own, mean_log_degree, targets)  # type: ignore[no-untyped-call]
+        return apply(_Scale, y, own, mean_log_degree, targets)
     s = (targets.counts.clamp(min=1) + 1).to(y.dtype).log() / mean_log_degree  # [N]
     s = s.repeat_interleave(len(own) // len(s))[:, None]  # [N K, 1]
     one, two, three = y.chunk(3, 2)  # [T, N K, F] each

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
 MODES = ("auto", "plain", "triton")
 FAST_TYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -35,6 +37,11 @@ def fast(tensor: Tensor) -> bool:
     if _mode == "plain" or (tensor.is_floating_point() and tensor.dtype not in FAST_TYPES):
         return False
     return _mode == "triton" or (tensor.is_cuda and _has_triton())
+
+
+def apply(function: type[Function], *inputs: Any) -> Any:
+    """The function of the inputs, with its gradient: torch leaves the call of a subclass untyped."""
+    return function.apply(*inputs)
 
 
 @cache

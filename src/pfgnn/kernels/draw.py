@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import fast
+from pfgnn.kernels.choice import apply, fast
 from pfgnn.kernels.hashing import fold, gumbel, uniform
 from pfgnn.kernels.segments import Segments, segment_log_softmax, segment_max, segment_min, spread
 from pfgnn.kernels.weigh import Stream
@@ -26,8 +26,7 @@ def draw_vertex(
     Returns: v, node numbers in the batch [G, K], and log P(v) [G, K].
     """
     if nodes.start is not None and fast(scores):
-        v, log_p = _Draw.apply(scores, stream, particles, number, node_key, nodes)  # type: ignore[no-untyped-call]
-        return v, log_p
+        return apply(_Draw, scores, stream, particles, number, node_key, nodes)
     log_p = segment_log_softmax(scores, nodes)  # [N, K] or [N, 1]
     keys = stream.keys_of(particles, number)[nodes.index]  # [N, K]
     g = gumbel(uniform(fold(keys, node_key[:, None])))  # [N, K], float64: no ties

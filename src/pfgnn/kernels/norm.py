@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import fast
+from pfgnn.kernels.choice import apply, fast
 from pfgnn.kernels.segments import Segments, segment_mean, spread
 
 
@@ -36,8 +36,7 @@ def activate_graphs(
 ) -> Tensor:
     """relu of :func:`normalise_graphs`, plus x if it is given: [N, ..., D] -> same."""
     if nodes.start is not None and fast(h):
-        out: Tensor = _Activate.apply(h, x, scale, shift, mean_scale, eps, limit, nodes)  # type: ignore[no-untyped-call]
-        return out
+        return apply(_Activate, h, x, scale, shift, mean_scale, eps, limit, nodes)
     y = normalise_graphs(h, scale, shift, mean_scale, eps, limit, nodes).relu()
     return y if x is None else x + y
 

@@ -5,21 +5,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import fast
+from pfgnn.kernels.choice import apply, fast
 from pfgnn.kernels.segments import Segments, segment_sum, spread
 
 
 def select_particles(H: Tensor, ancestors: Tensor, nodes: Segments) -> Tensor:
     """H'[n, k] = H[n, a_k], a those of n's graph: H [N, K, D], ancestors [G, K] -> [N, K, D]."""
     if fast(H):
-        return _Select.apply(H, ancestors, nodes)  # type: ignore[no-untyped-call]
+        return apply(_Select, H, ancestors, nodes)
     return H.gather(1, ancestors[nodes.index][..., None].expand_as(H))
 
 
 def average_particles(H: Tensor, log_weights: Tensor, nodes: Segments) -> Tensor:
     """Σ_k w_k H[n, k], w those of n's graph: H [N, K, D], log_weights [G, K] -> [N, D]."""
     if nodes.start is not None and fast(H):
-        return _Average.apply(H, log_weights, nodes)  # type: ignore[no-untyped-call]
+        return apply(_Average, H, log_weights, nodes)
     w = spread(log_weights.exp(), nodes)[:, None].to(H.dtype)  # [N, 1, K]
     return (w @ H).squeeze(1)
 
@@ -27,7 +27,7 @@ def average_particles(H: Tensor, log_weights: Tensor, nodes: Segments) -> Tensor
 def pick_vertices(H: Tensor, vertices: Tensor, nodes: Segments) -> Tensor:
     """The embeddings of drawn vertices: H [N, K, D] or [N, 1, D], vertices [G, K, m] -> [G, K, m, D]."""
     if fast(H):
-        return _Pick.apply(H, vertices, nodes)  # type: ignore[no-untyped-call]
+        return apply(_Pick, H, vertices, nodes)
     return H.flatten(0, 1).index_select(0, _places(vertices, H.shape[1])).view(*vertices.shape, H.shape[2])
 
 
@@ -37,7 +37,7 @@ def add_to_vertices(H: Tensor, change: Tensor, vertices: Tensor, nodes: Segments
     H [N, K, D] or [N, 1, D], change [G, K, m, D], vertices [G, K, m] -> [N, K, D].
     """
     if fast(H):
-        return _Add.apply(H, change, vertices, nodes, limit)  # type: ignore[no-untyped-call]
+        return apply(_Add, H, change, vertices, nodes, limit)
     K, D = vertices.shape[1], H.shape[2]
     wide = H.expand(-1, K, -1).reshape(-1, D)  # [N K, D]
     added = wide.index_add(0, _places(vertices, K), change.reshape(-1, D))

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import fast
+from pfgnn.kernels.choice import apply, fast
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ def spread(values: Tensor, segments: Segments) -> Tensor:
 
     This is ``values[index]`` with the gradient summed as :func:`segment_sum` does; torch's own would sort the index.
     """
-    return _Spread.apply(values, segments)  # type: ignore[no-untyped-call]
+    return apply(_Spread, values, segments)
 
 
 def segment_sum(values: Tensor, segments: Segments) -> Tensor:
     """Sum of the rows of each segment: values [N, ...] -> [S, ...]."""
     if _kernel(values, segments):
-        return _Sum.apply(values, segments, False)  # type: ignore[no-untyped-call]
+        return apply(_Sum, values, segments, False)
     flat = values.flatten(1) if values.dim() > 1 else values[:, None]  # one column axis: torch's fast path
     index = segments.index[:, None].expand_as(flat)
     return (
@@ -64,7 +64,7 @@ def segment_sum(values: Tensor, segments: Segments) -> Tensor:
 def segment_mean(values: Tensor, segments: Segments) -> Tensor:
     """Mean of the rows of each segment, 0 for an empty one: values [N, ...] -> [S, ...]."""
     if _kernel(values, segments):
-        return _Sum.apply(values, segments, True)  # type: ignore[no-untyped-call]
+        return apply(_Sum, values, segments, True)
     count = segments.counts.clamp(min=1).to(values.dtype)
     return segment_sum(values, segments) / count.view(-1, *(1,) * (values.dim() - 1))
 
@@ -75,14 +75,14 @@ def segment_max(values: Tensor, segments: Segments) -> Tensor:
     Where several rows have it, they share the gradient.
     """
     if _kernel(values, segments):
-        return _Max.apply(values, segments)  # type: ignore[no-untyped-call]
+        return apply(_Max, values, segments)
     return _extreme(values, segments, "amax")
 
 
 def segment_min(values: Tensor, segments: Segments) -> Tensor:
     """Smallest value of each segment, 0 for an empty one: values [N, ...] -> [S, ...]."""
     if _kernel(values, segments):
-        return -_Max.apply(-values, segments)  # type: ignore[no-untyped-call]
+        return -apply(_Max, -values, segments)
     return _extreme(values, segments, "amin")
 
 
@@ -98,7 +98,7 @@ def sum_neighbours(x: Tensor, own: Tensor, sources: Segments, targets: Segments)
     The edges lie in order of their targets.
     """
     if _kernel(x, targets):
-        return _Neighbours.apply(x, own, sources, targets)  # type: ignore[no-untyped-call]
+        return apply(_Neighbours, x, own, sources, targets)
     return own * x + segment_sum(spread(x, sources), targets)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import fast
+from pfgnn.kernels.choice import apply, fast
 from pfgnn.kernels.hashing import fold, uniform
 
 # A weight below e^-80 changes nothing in float32; without a floor, an unbounded score could make log w = -inf.
@@ -32,7 +32,7 @@ class Stream(NamedTuple):
 def normalise(log_weights: Tensor) -> Tensor:
     """log w_k - log Σ_j w_j, floored: [G, K] -> [G, K]."""
     if fast(log_weights):
-        return _Normalise.apply(log_weights)  # type: ignore[no-untyped-call]
+        return apply(_Normalise, log_weights)
     return log_weights.log_softmax(1).clamp(min=FLOOR)
 
 
@@ -48,8 +48,7 @@ def resample(log_weights: Tensor, alpha: float, systematic: bool, stream: Stream
         stream: of the random numbers.
     """
     if fast(log_weights):
-        ancestors, kept = _Resample.apply(log_weights, alpha, systematic, stream)  # type: ignore[no-untyped-call]
-        return ancestors, kept
+        return apply(_Resample, log_weights, alpha, systematic, stream)
     K = log_weights.shape[1]
     log_q = _proposal(log_weights, alpha)
     cumulative = log_q.detach().double().exp().cumsum(1)

@@ -42,7 +42,6 @@ class Draws:
     Args:
         seed: of the first draw; the next ones follow.
         count: how many.
-        particles: K; None for the model's own.
         average: whether their mean prediction is scored.
         relabel: number the nodes of each graph afresh in each draw.
         batch_size: graphs a batch.
@@ -50,7 +49,6 @@ class Draws:
 
     seed: int
     count: int = 1
-    particles: int | None = None
     average: bool = False
     relabel: bool = False
     batch_size: int = 64

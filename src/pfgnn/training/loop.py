@@ -64,7 +64,7 @@ class Trainer:
         task: loss and metric.
         config: how to train.
         seed: of the data's order and the model's draws.
-        draws: how to validate.
+        draws, particles: how to validate, and with what K; None for the model's own.
         fabric: the devices.
         folder: of the checkpoints and of metrics.jsonl.
         identity: what a checkpoint must have been made with, as JSON values.
@@ -80,6 +80,7 @@ class Trainer:
         *,
         seed: int,
         draws: Draws,
+        particles: int | None = None,
         fabric: Fabric,
         folder: Path,
         identity: dict[str, Any],
@@ -138,7 +139,7 @@ class Trainer:
             self.loader.pad = pad
         self.reported = 0.0
         self.metrics = Metrics(folder)
-        self.forward = Forward(self.model.module, fabric, draws.particles)
+        self.forward = Forward(self.model.module, fabric, particles)
 
     def train(self) -> None:
         """Train to the end; a loss that is not finite stops the run with a sentence."""
