@@ -74,6 +74,10 @@ def _draw_dots(panels: Panels, title: str, path: Path) -> None:
             axes.scatter(ours, [height] * len(ours), s=22, color="C0", alpha=0.5, label="a run of ours", zorder=2)
             if paper is not None:
                 axes.scatter([paper], [height], s=70, marker="|", color="C3", label="paper", zorder=3)
+        numbers = {number for ours, paper in dots.values() for number in (*ours, paper) if number is not None}
+        if len(numbers) == 1:  # else the axis would be a hair wide around them
+            (number,) = numbers
+            axes.set_xlim(number - (abs(number) / 10 or 1), number + (abs(number) / 10 or 1))
         axes.set(yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.5, -0.5), title=column)
         axes.title.set_fontsize("medium")
         axes.grid(axis="x", color="0.9")
