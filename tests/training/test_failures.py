@@ -11,6 +11,7 @@ from tests.training.training_samples import CONFIG, lines, trainer
 from torch import nn
 
 from pfgnn.model import GIN, PFGNN
+from pfgnn.training import loop
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
 
 
@@ -27,8 +28,11 @@ class Bad(nn.Module):
         return output._replace(prediction=output.prediction * (float("nan") if self.left < 0 else 1.0))
 
 
-@pytest.mark.parametrize("every", [1, None])
-def test_a_loss_that_is_no_number_stops_the_run_and_leaves_a_good_checkpoint(tmp_path: Path, every: int | None) -> None:
+@pytest.mark.parametrize(("every", "seconds", "kept"), [(1, 10.0, 5), (None, 0.0, 4), (None, 10.0, 2)])
+def test_a_loss_that_is_no_number_stops_the_run_and_leaves_a_good_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int | None, seconds: float, kept: int
+) -> None:
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", seconds)
     of = trainer(tmp_path, replace(CONFIG, checkpoint_every=every), model=Bad(5))
     with pytest.raises(
         FloatingPointError, match=r"no longer finite, at update 6 or up to \d before; a smaller"
@@ -36,7 +40,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_leaves_a_good_checkpoint(tmp
         of.train()
     assert f"the last good checkpoint is {tmp_path / LAST}" in str(caught.value)
     tensors, state = read_checkpoint(tmp_path / LAST)
-    assert state["run"]["update"] == (5 if every else 4)
+    assert state["run"]["update"] == kept
     assert all(bool(tensor.isfinite().all()) for tensor in tensors.values())
     assert len(lines(tmp_path)) == 2
 

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from pfgnn.data.task import Task
 from pfgnn.experiments import run as running
+from pfgnn.training import loop
 from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, read_checkpoint
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
 from pfgnn.training.loop import Trainer
@@ -70,10 +71,18 @@ def test_a_run_killed_again_and_again_ends_with_the_same_weights(tmp_path: Path)
 CONFIGS: dict[str, tuple[TrainingConfig, Task | None]] = {
     "each update": (CONFIG, None),
     "each validation": (replace(CONFIG, checkpoint_every=None, validate_every=2), None),
+    "first validation": (replace(CONFIG, checkpoint_every=None), None),
     "every third": (replace(CONFIG, checkpoint_every=3, schedule=ScheduleConfig("one_cycle")), None),
     "sgd": (replace(CONFIG, optimiser="sgd", schedule=ScheduleConfig("plateau", patience=0)), None),
     "targets": (replace(CONFIG, epochs=2, batch_size=16, optimiser="adamw", standardise=True, copies=2), TARGETS),
 }
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints as often as they are asked for; or after the first validation only, for no other is due so soon."""
+    if "first validation" not in request.node.name:
+        monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
 
 
 def made(folder: Path, case: str, **options: Any) -> Trainer:
@@ -119,7 +128,7 @@ def test_stopped_before_any_update(tmp_path: Path, case: str, monkeypatch: pytes
         assert_same(tmp_path / "whole", folder)
 
 
-@pytest.mark.parametrize("case", ["each update", "each validation"])
+@pytest.mark.parametrize("case", ["each update", "each validation", "first validation"])
 def test_stopped_between_a_validation_and_its_checkpoint(tmp_path: Path, case: str) -> None:
     """The line of that validation is in metrics.jsonl already, and must not be there twice."""
     made(tmp_path / "whole", case).train()

@@ -42,7 +42,8 @@ class TrainingConfig:
             mapped back.
         validate_every: epochs from one validation to the next.
         patience: training stops after more than so many validations without improvement; None for never.
-        checkpoint_every: updates from one checkpoint to the next; None for one each validation.
+        checkpoint_every: updates from one checkpoint to the next; None for one after a validation, if the one before
+            is ten seconds old.
         precision: "float32" or "bf16" (mixed).
     """
 

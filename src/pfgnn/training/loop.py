@@ -31,6 +31,7 @@ from pfgnn.training.targets import Standardise
 
 BASELINES = {"leave_one_out": leave_one_out, "none": no_baseline}
 SECONDS_BETWEEN_REPORTS = 0.5
+SECONDS_BETWEEN_CHECKPOINTS = 10.0  # a small model's epoch takes less than writing it
 
 
 @dataclass
@@ -137,7 +138,8 @@ class Trainer:
         self.step = Replayed(step, before=self.optimiser.zero_grad) if static else step
         if static:
             self.loader.pad = pad
-        self.reported = 0.0
+        self.best: Checkpoint | None = None  # until it is written
+        self.reported, self.saved = 0.0, -math.inf
         self.metrics = Metrics(folder)
         self.forward = Forward(self.model.module, fabric, particles)
 
@@ -184,7 +186,8 @@ class Trainer:
         state.finished = state.update == self.updates
         if state.finished or state.epoch % config.validate_every == 0:
             self._validate()
-            self._save()
+            if state.finished or config.checkpoint_every or self._is_time():
+                self._save()
 
     def _update(self, batch: Batch) -> None:
         if self.config.union > 1 and self.state.update % 2:
@@ -268,7 +271,8 @@ class Trainer:
             state.waited = 0 if cost < best else state.waited + 1
             if cost <= best:  # of equals the later, which has seen more
                 state.best, state.best_update = value, state.update
-                self._write(lambda: files.write_checkpoint(self.folder / files.BEST, self._checkpoint()))
+                now = self._checkpoint()
+                self.best = now._replace(tensors={name: tensor.clone() for name, tensor in now.tensors.items()})
         status = self._status(means, value)  # with the rate that was, not the one to come
         self.schedule.observe(cost)
         patience = self.config.patience
@@ -289,12 +293,20 @@ class Trainer:
         rate = self.schedule.rate(max(self.state.update - 1, 0))
         return Status(self.state.update, self.updates, self.state.epoch, loss, policy_loss, ess, rate, validation)
 
+    def _is_time(self) -> bool:
+        """Whether the last checkpoint is old enough, by the first device's clock."""
+        return bool(self.fabric.broadcast(time.perf_counter() - self.saved > SECONDS_BETWEEN_CHECKPOINTS))
+
     def _save(self) -> None:
         if self.fabric.world_size > 1:  # the checkpoint holds one device's; from here on all hold the mean
             self.sums.copy_(over_devices(self.fabric, self.sums, "mean"))
         self._means(self.sums)  # never keep weights that a loss without a value has reached
         self.state.seconds = time.perf_counter() - self.begun
+        if self.best is not None:
+            best, self.best = self.best, None
+            self._write(lambda: files.write_checkpoint(self.folder / files.BEST, best))
         self._write(lambda: files.keep_last(self.folder, self._checkpoint()))
+        self.saved = time.perf_counter()
 
     def _write(self, write: Callable[[], None]) -> None:
         """Write in one process; what a full disk says is said with what is left."""
