@@ -24,11 +24,14 @@ SMALL = PairsConfig(draws=16, controls=60, level=1e-4)
 
 
 class Noisy(nn.Module):
-    """Noise that follows from seed and key, plus ``known`` times the number that the graph's nodes carry, one-hot."""
+    """Noise that follows from seed and key, plus ``known`` times the number that the graph's nodes carry, one-hot.
 
-    def __init__(self, noise: float, known: float = 0.0) -> None:
+    The prediction is ``seen`` times this embedding.
+    """
+
+    def __init__(self, noise: float, known: float = 0.0, seen: float = 1.0) -> None:
         super().__init__()
-        self.noise, self.known = noise, known
+        self.noise, self.known, self.seen = noise, known, seen
         self.asked: set[int] = set()
 
     def forward(
@@ -50,7 +53,8 @@ class Noisy(nn.Module):
         keys = fold(fold(mix(graph_key), seed)[:, None], torch.arange(15))
         first = torch.searchsorted(batch, torch.arange(len(graph_key)))
         known = torch.eye(15)[x[first, 0].long()]
-        return SimpleNamespace(prediction=self.known * known + self.noise * torch.special.ndtri(uniform(keys)))
+        found = self.known * known + self.noise * torch.special.ndtri(uniform(keys))
+        return SimpleNamespace(prediction=self.seen * found, embedding=found)
 
 
 class Drifting(nn.Module):
@@ -62,7 +66,8 @@ class Drifting(nn.Module):
 
     def forward(self, *_: Any, graph_key: Tensor, **__: Any) -> SimpleNamespace:
         self.calls += 1
-        return SimpleNamespace(prediction=self.calls + torch.rand(len(graph_key), 15, dtype=torch.float64) * 1e-3)
+        found = self.calls + torch.rand(len(graph_key), 15, dtype=torch.float64) * 1e-3
+        return SimpleNamespace(prediction=found, embedding=found)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +88,7 @@ def run(
     device: str = "cpu",
     **options: Any,
 ) -> PairsResult:
-    forward = Forward(model, make_fabric(device), particles)
+    forward = Forward(model, make_fabric(device), particles, embed=True)
     return tell_pairs_apart(forward, dataset, config, **{"batch_size": 128, "seed": 1, **options})
 
 
@@ -98,6 +103,12 @@ def test_a_backbone_alone_tells_no_strongly_regular_pair_apart(sr25: Dataset) ->
 
 def test_noise_alone_convinces_the_papers_rule_and_nobody_else(sr25: Dataset) -> None:
     result = run(Noisy(1.0), sr25)
+    assert (result.paper_told_apart, result.paper_false_alarms) == (105, 60)
+    assert (result.told_apart, result.separated, result.false_alarms) == (0, 0, 0)
+
+
+def test_the_papers_rule_is_for_embeddings_and_the_reliable_one_for_predictions(sr25: Dataset) -> None:
+    result = run(Noisy(0.2, known=1.0, seen=0.0), sr25)
     assert (result.paper_told_apart, result.paper_false_alarms) == (105, 60)
     assert (result.told_apart, result.separated, result.false_alarms) == (0, 0, 0)
 

@@ -32,10 +32,10 @@ class PairsResult:
     Args:
         pairs: of graphs that are not isomorphic.
         controls: pairs of samples of one graph, all disjoint.
-        paper_told_apart: pairs whose embeddings in one pass over all graphs lie further than ``distance`` apart in L1
-            (absolute, as published).
+        paper_told_apart: pairs whose embeddings f̃(G) in one pass over all graphs lie more than ``distance`` apart in
+            L1 (absolute, as published).
         paper_false_alarms: controls of which two draws do, one of each sample.
-        told_apart: pairs whose T² exceeds the threshold, while that of neither graph's own two samples does.
+        told_apart: pairs whose predictions' T² exceeds the threshold, while that of neither graph's own two samples does.
         false_alarms: controls whose T² exceeds the threshold.
         separated: pairs whose T² exceeds it, before the graphs' own samples are asked.
         reliability_failures: those of them that the graphs' own samples take away.
@@ -68,14 +68,14 @@ class PairsResult:
 def tell_pairs_apart(
     forward: Forward, dataset: Dataset, config: PairsConfig, *, batch_size: int, seed: int
 ) -> PairsResult:
-    """Test a model on the pairs of a dataset; its embedding of a graph is its prediction.
+    """Test a model on the pairs of a dataset: by the paper's rule its embeddings, by the reliable one its predictions.
 
     A sample is R draws of every graph, each on a fresh relabelling and with fresh randomness. Of every graph there are
     as many pairs of samples as the controls need. The first pair serves as the test of the dataset's pairs (its first
     sample) and of their reliability (both) too.
 
     Args:
-        forward: the model's predictions.
+        forward: the model's predictions, each followed by the embedding.
         dataset: has pairs.
         config: draws, controls and level.
         batch_size: draws computed at a time.
@@ -85,15 +85,17 @@ def tell_pairs_apart(
         raise ValueError(f"the dataset {dataset.name} must have pairs to be told apart, but it has none")
     first, second = torch.from_numpy(dataset.pairs.astype(np.int64)).T
     sampler = _Sampler(forward, dataset, batch_size, seed)
-    whole = sampler.one_pass()  # [G, C]
-    limit = threshold(whole.shape[1], config.draws, config.draws, config.level)
+    C = dataset.task.outputs
+    whole = sampler.one_pass()[:, C:]  # [G, F]
+    limit = threshold(C, config.draws, config.draws, config.level)
     repeats = math.ceil(check_positive("controls", config.controls) / len(dataset))
 
     control_t2, differ, right = [], [], []
     for repeat in range(repeats):
-        one, other = sampler.sample(config.draws), sampler.sample(config.draws)  # [G, R, C]
+        one, other = sampler.sample(config.draws), sampler.sample(config.draws)  # [G, R, C + F]
+        differ.append(_differ(one[:, 0, C:], other[:, 0, C:]))
+        one, other = one[..., :C], other[..., :C]
         control_t2.append(hotelling(one, other))
-        differ.append(_differ(one[:, 0], other[:, 0]))
         right += [accuracy(sample.flatten(0, 1), sampler.labels(config.draws)) for sample in (one, other)]
         if repeat == 0:
             pair_t2 = hotelling(one[first], one[second])
@@ -135,12 +137,12 @@ class _Sampler:
         self.drawn = 0  # draws of every graph so far
 
     def one_pass(self) -> Tensor:
-        """Outputs of the graphs as they are: [G, C]."""
+        """Outputs of the graphs as they are: [G, C + F]."""
         graphs = np.arange(len(self.y))
         return torch.cat([self._predict(batch) for batch in self.resident.batches(graphs, self.batch_size)])
 
     def sample(self, draws: int) -> Tensor:
-        """Fresh outputs of every graph: [G, R, C]."""
+        """Fresh outputs of every graph: [G, R, C + F]."""
         numbers = np.repeat(np.arange(len(self.y)), draws)
         draw = self.drawn + np.tile(np.arange(draws), len(self.y))
         self.drawn += draws
@@ -164,5 +166,5 @@ class _Sampler:
 
 
 def _differ(one: Tensor, other: Tensor) -> Tensor:
-    """The paper's rule on embeddings [P, C] each: bool [P]."""
+    """The paper's rule on embeddings [P, F] each: bool [P]."""
     return (one - other).abs().sum(1) > DISTANCE

@@ -81,14 +81,14 @@ class Run:
             results[name] = asdict(
                 evaluate(draws, self.examples.y(graphs), self.dataset.task, self.config.evaluation.average)
             )
-        return {"results": results, "pairs": self._pairs(forward)}
+        return {"results": results, "pairs": self._pairs(model)}
 
-    def _pairs(self, forward: Forward) -> dict[str, Any] | None:
+    def _pairs(self, model: nn.Module) -> dict[str, Any] | None:
         config = self.config.evaluation.pairs
         if config is None:
             return None
         found = tell_pairs_apart(
-            forward,
+            Forward(model, self.fabric, self.config.evaluation.particles, embed=True),
             self.dataset,
             config,
             batch_size=self.draws.batch_size,

@@ -46,9 +46,13 @@ class StepTrace(NamedTuple):
 
 
 class Output(NamedTuple):
-    """``prediction`` [G, C] or [N, C], the final ``belief``, and the ``trace``, a :class:`StepTrace` per step."""
+    """``prediction`` [G, C] or [N, C] from the ``embedding`` f̃(G) [G, (T + 1) D'] or [N, (T + 1) D'].
+
+    And the final ``belief``, and the ``trace``, a :class:`StepTrace` per step.
+    """
 
     prediction: Tensor
+    embedding: Tensor
     belief: Belief
     trace: list[StepTrace]
 
@@ -170,7 +174,8 @@ class PFGNN(nn.Module):
             moments.append(self.readout.moments(belief, graph))  # before resampling, which only adds variance
             belief, ancestors = self.resample(belief, noise, t)  # 12
             trace.append(StepTrace(*draw, log_w, ancestors))
-        return Output(self.readout(moments, graph), belief, trace)  # 14-17
+        f = self.readout.features(moments, graph)  # 15
+        return Output(self.readout.head(f), f, belief, trace)  # 16, 17
 
     def transition(self, t: int, belief: Belief, graph: GraphBatch, noise: Noise, part: slice) -> tuple[Tensor, Draw]:
         """Lines 6 to 10 for some particles k: draw a vertex, individualise it, refine: H [N, len(k), D], draw."""

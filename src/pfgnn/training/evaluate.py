@@ -58,10 +58,11 @@ class Forward:
     """A model's predictions of batches, replayed from CUDA graphs where that can be.
 
     Args: model: called as :class:`pfgnn.model.PFGNN` is.  fabric: the devices.  particles: K; None for the model's own.
+        embed: whether a row holds the embedding after the prediction.
     """
 
-    def __init__(self, model: nn.Module, fabric: Fabric, particles: int | None = None) -> None:
-        self.model, self.fabric, self.particles = model, fabric, particles
+    def __init__(self, model: nn.Module, fabric: Fabric, particles: int | None = None, embed: bool = False) -> None:
+        self.model, self.fabric, self.particles, self.embed = model, fabric, particles, embed
         own_stream(fabric.device)
         self.replayed = Replayed(self._predict) if replayable(model, fabric) else None
 
@@ -97,7 +98,7 @@ class Forward:
                 num_graphs=len(batch.graph_key),
             )
         prediction: Tensor = output.prediction.float()
-        return prediction
+        return torch.cat([prediction, output.embedding.float()], -1) if self.embed else prediction
 
 
 def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int) -> Tensor:

@@ -76,7 +76,8 @@ class RNI(Alone):
         chunks = torch.split(torch.arange(K, device=h.device), self._chunk(chunk, K))
         H = torch.cat([self.refine[0](self.initialise(h, noise, k), graph) for k in chunks], 1)  # [N, K, D]
         belief = initial_belief(h, K, graph.num_graphs, track_used=False)._replace(embeddings=H)
-        return Output(self.readout([H], graph).mean(1), belief, [])
+        f = self.readout.features([H], graph)  # [G, K, D]
+        return Output(self.readout.head(f).mean(1), f.mean(1), belief, [])
 
     def initialise(self, h: Tensor, noise: Noise, k: Tensor) -> Tensor:
         """[ε_k, h] for the particles k: h [N, D - R], k [K] -> [N, K, D]."""
