@@ -5,7 +5,6 @@ Every figure is a median after warm-up, with the device waited for after each st
 """
 
 import argparse
-import contextlib
 import math
 import statistics
 import time
@@ -26,6 +25,7 @@ from benchmarks.steps import Effort, prepare, synchronise, time_steps
 from pfgnn.experiments.record import provenance
 from pfgnn.files import write_json
 from pfgnn.report.picture import save_picture
+from pfgnn.training.config import Precision
 
 RESULT = Path("results/bench/gpu.json")
 PARTICLES, STEPS = (1, 2, 4, 8, 16, 32, 64), tuple(range(1, 9))
@@ -34,17 +34,14 @@ Record = dict[str, Any]
 
 
 def measure(
-    shape: Shape, device: str, effort: Effort, rates: Rates, side: str = "pfgnn", precision: str = "float32"
+    shape: Shape, device: str, effort: Effort, rates: Rates, side: str = "pfgnn", precision: Precision = "float32"
 ) -> Record:
     """One side of one shape, alone on the device: times, peak memory, and for ours what bounds it.
 
-    Args: side: "pfgnn" or "baseline".  precision: "float32", "tf32" or "bf16", of ours.
+    Args: side: "pfgnn" or "baseline".  precision: "float32", "tf32" or, of ours, "bf16".
     """
     effort = replace(effort, batches=min(effort.batches, max(1, 1024 // shape.batch)))
-    with (
-        tf32(precision == "tf32"),
-        prepare(shape, device, effort, "bf16" if precision == "bf16" else "float32") as work,
-    ):
+    with prepare(shape, device, effort, precision) as work:
         if side == "baseline":
             return time_steps(work.baseline(), work.batches, work.device, effort).to_json() | memory(work.device)
         timing = time_steps(work.update, work.padded, work.device, effort)
@@ -59,17 +56,6 @@ def memory(device: torch.device) -> Record:
         return {"peak MiB": 0.0, "peak reserved MiB": 0.0}
     peaks = torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device)
     return {"peak MiB": peaks[0] / 2**20, "peak reserved MiB": peaks[1] / 2**20}
-
-
-@contextlib.contextmanager
-def tf32(on: bool) -> Iterator[None]:
-    """Matrix products of float32 in TF32, for a while; or as they are."""
-    was = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = on or was
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = was
 
 
 def steps(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
@@ -162,7 +148,7 @@ def precision(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     """Ours as it is in float32, with products rounded to TF32, and in bf16."""
     found: Record = {}
     for shape in (ZINC, ZINC_512):
-        kinds = ("float32", "tf32", "bf16")
+        kinds: tuple[Precision, ...] = ("float32", "tf32", "bf16")
         found[shape.name] = {name: measure(shape, device, effort, rates, precision=name) for name in kinds}
         yield found
 

@@ -21,7 +21,7 @@ from pfgnn.data import Dataset, Loader
 from pfgnn.data.batching import Batch, Resident
 from pfgnn.experiments.build import build_model, describe
 from pfgnn.experiments.inputs import Inputs
-from pfgnn.training.config import TrainingConfig
+from pfgnn.training.config import Precision, TrainingConfig
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws
 from pfgnn.training.examples import Examples
@@ -148,7 +148,9 @@ class Work(NamedTuple):
 
 
 @contextmanager
-def prepare(shape: Shape, device: str, effort: Effort, precision: str = "float32", graphs: int = 0) -> Iterator[Work]:
+def prepare(
+    shape: Shape, device: str, effort: Effort, precision: Precision = "float32", graphs: int = 0
+) -> Iterator[Work]:
     """A trainer as :mod:`pfgnn.experiments.run` makes it, on so many graphs, by default those of ``effort.batches``."""
     shape = effort.fit(shape)
     dataset = shape.graphs(graphs or effort.batches * shape.batch)
@@ -161,7 +163,7 @@ def prepare(shape: Shape, device: str, effort: Effort, precision: str = "float32
         batch_size=shape.batch,
         gamma=GAMMA,
         clip=CLIP,
-        precision="bf16" if precision == "bf16" else "float32",
+        precision=precision,
     )
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(

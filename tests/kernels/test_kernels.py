@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from pfgnn.kernels import use
-from pfgnn.kernels.aggregate import aggregate, scale
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.norm import activate_graphs
 from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
+from pfgnn.kernels.pna import Weights, pna
 from pfgnn.kernels.segments import (
     Segments,
     make_segments,
@@ -100,33 +100,35 @@ def test_norm(shape: tuple[int, ...], residual: bool, device: torch.device) -> N
         return activate_graphs(h, x, scale, shift, mean_scale, 1e-2, 30.0, graphs)
 
     assert_twins(compute, h, *parameters, *([x] if residual else []))
+    wide = torch.nn.functional.pad(h, (0, 3))  # rows that are apart
+    assert_twins(lambda wide, *rest: compute(wide[..., :-3], *rest), wide, *parameters, *([x] if residual else []))
 
 
 @pytest.mark.parametrize("edge_features", [True, False])
 @pytest.mark.parametrize("particles", [1, 3])
-def test_aggregate(particles: int, edge_features: bool, device: torch.device) -> None:
+@pytest.mark.parametrize(("towers", "each"), [(2, 7), (3, 4), (1, 8)])
+def test_pna(towers: int, each: int, particles: int, edge_features: bool, device: torch.device) -> None:
+    """Numbers of few bits, so that messages are exact and tie, whose gradients are shared."""
     torch.manual_seed(0)
     with use("triton"):
         sources, targets = edges(device)
-    # Exact sums, and ties, which share a gradient.
-    pre = torch.randn(len(NODES), particles, 5 * 7, device=device).mul(4).round() / 4
-    r = torch.randn(EDGES, 2 * 7, device=device).mul(4).round() / 4
+    D = towers * each
 
-    def compute(pre: Tensor, r: Tensor | None = None) -> Tensor:
-        a, own = aggregate(pre, r, 2, sources, targets)
-        return torch.cat([a.flatten(), own.flatten()])
+    def coarse(*shape: int) -> Tensor:
+        return torch.randn(*shape, device=device).mul(2).round() / 4
 
-    assert_twins(compute, pre, *([r] if edge_features else []))
+    shapes = ((2 * towers + 1) * D, D), ((towers + 1) * D,), (towers, 4 * D, 3 * each), (D, D), (D,)
+    pre, pre_bias, post, mix, mix_bias = (coarse(*shape) for shape in shapes)
+    inputs = [coarse(len(NODES), particles, D), pre, pre_bias, post, mix, mix_bias]
+    inputs += [coarse(towers * D, D), coarse(EDGES, D)] if edge_features else []
 
+    def compute(
+        x: Tensor, pre: Tensor, pre_bias: Tensor, post: Tensor, mix: Tensor, mix_bias: Tensor, *of_edges: Tensor
+    ) -> Tensor:
+        edge, edge_attr = of_edges or (None, None)
+        return pna(x, edge_attr, Weights(pre, pre_bias, edge, post, mix, mix_bias), 0.7, sources, targets) / 8
 
-@pytest.mark.parametrize("particles", [1, 3])
-def test_scale(particles: int, device: torch.device) -> None:
-    torch.manual_seed(0)
-    with use("triton"):
-        _, targets = edges(device)
-    rows = len(NODES) * particles
-    y, own = torch.randn(2, rows, 3 * 5, device=device), torch.randn(rows, 2 * 5, device=device)
-    assert_twins(lambda y, own: scale(y, own, 0.7, targets), y, own)
+    assert_twins(compute, *inputs)
 
 
 @pytest.mark.parametrize("own", [True, False])

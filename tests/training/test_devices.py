@@ -122,7 +122,7 @@ def test_only_the_first_process_writes(found: Found) -> None:
 def test_devices_that_are_not_there() -> None:
     with pytest.raises(ValueError, match="device must be one of auto, cpu, cuda, but it is 'gpu'"):
         make_fabric("gpu")
-    with pytest.raises(ValueError, match="precision must be one of float32, bf16, but it is 'float64'"):
+    with pytest.raises(ValueError, match="precision must be one of float32, tf32, bf16, but it is 'float64'"):
         make_fabric("cpu", "float64")
 
 

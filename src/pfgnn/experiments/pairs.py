@@ -32,10 +32,11 @@ class PairsResult:
     Args:
         pairs: of graphs that are not isomorphic.
         controls: pairs of samples of one graph, all disjoint.
-        paper_told_apart: pairs whose embeddings f̃(G) in one pass over all graphs lie more than ``distance`` apart in
-            L1 (absolute, as published).
+        paper_told_apart: pairs whose embeddings f̃(G), all of one pass, are further than ``distance`` apart in L1
+            (absolute, as published).
         paper_false_alarms: controls of which two draws do, one of each sample.
-        told_apart: pairs whose predictions' T² exceeds the threshold, while that of neither graph's own two samples does.
+        told_apart: pairs whose predictions' T² exceeds the threshold, while that of neither graph's own two samples
+            does.
         false_alarms: controls whose T² exceeds the threshold.
         separated: pairs whose T² exceeds it, before the graphs' own samples are asked.
         reliability_failures: those of them that the graphs' own samples take away.

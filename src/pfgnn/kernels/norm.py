@@ -47,7 +47,7 @@ class _Activate(torch.autograd.Function):
         from pfgnn.kernels.triton_norm import activate
 
         scale, shift, mean_scale, eps, limit, nodes = rest
-        h, x = h.contiguous(), None if x is None else x.contiguous()
+        h, x = _rows(h), None if x is None else x.contiguous()
         out, mean, root = activate(h, x, scale, shift, mean_scale, eps, limit, nodes.start)
         ctx.save_for_backward(h, scale, shift, mean_scale, mean, root)
         ctx.limit, ctx.start, ctx.residual = limit, nodes.start, None if x is None else x.dtype
@@ -60,3 +60,9 @@ class _Activate(torch.autograd.Function):
         g = gradients[0].contiguous()
         dh, of_parameters = activate_backward(g, ctx.limit, ctx.start, *ctx.saved_tensors)
         return dh, None if ctx.residual is None else g.to(ctx.residual), *of_parameters, None, None, None
+
+
+def _rows(h: Tensor) -> Tensor:
+    """h [N, ..., D] with its rows at one distance from each other, such as those of a padded matrix."""
+    flat = h.reshape(-1, h.shape[-1])  # a view, where they are
+    return (flat if flat.stride(1) == 1 else flat.contiguous()).view(h.shape)

@@ -16,7 +16,7 @@ def _place(start, K, D, R: tl.constexpr, C: tl.constexpr):
 
 @triton.jit
 def norm_forward(
-    h, x, scale, shift, mean_scale, out, means, roots, start, K, D, eps, limit,
+    h, x, scale, shift, mean_scale, out, means, roots, start, K, D, stride, eps, limit,
     RESIDUAL: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     particle, begin, end, column, inside, n = _place(start, K, D, R, C)
@@ -24,7 +24,7 @@ def norm_forward(
     for first in range(begin, end, R):
         row = first + tl.arange(0, R)
         mask = (row < end)[:, None] & inside[None, :]
-        v = tl.load(h + (row[:, None] * K + particle) * D + column[None, :], mask, 0.0).to(tl.float32)
+        v = tl.load(h + (row[:, None] * K + particle) * stride + column[None, :], mask, 0.0).to(tl.float32)
         total += tl.sum(tl.clamp(v, -limit, limit), 0)
     mean = total / n
     middle = tl.load(mean_scale + column, inside, 0.0).to(tl.float32) * mean
@@ -32,7 +32,7 @@ def norm_forward(
     for first in range(begin, end, R):
         row = first + tl.arange(0, R)
         mask = (row < end)[:, None] & inside[None, :]
-        v = tl.load(h + (row[:, None] * K + particle) * D + column[None, :], mask, 0.0).to(tl.float32)
+        v = tl.load(h + (row[:, None] * K + particle) * stride + column[None, :], mask, 0.0).to(tl.float32)
         c = tl.where(mask, tl.clamp(v, -limit, limit) - middle[None, :], 0.0)
         squares += tl.sum(c * c, 0)
     root = 1 / tl.sqrt_rn(squares / n + eps)
@@ -41,8 +41,9 @@ def norm_forward(
     for first in range(begin, end, R):
         row = first + tl.arange(0, R)
         mask = (row < end)[:, None] & inside[None, :]
-        place = (row[:, None] * K + particle) * D + column[None, :]
-        v = tl.load(h + place, mask, 0.0).to(tl.float32)
+        m = row[:, None] * K + particle
+        place = m * D + column[None, :]
+        v = tl.load(h + m * stride + column[None, :], mask, 0.0).to(tl.float32)
         y = tl.maximum((tl.clamp(v, -limit, limit) - middle[None, :]) * factor[None, :] + offset[None, :], 0.0)
         if RESIDUAL:
             y += tl.load(x + place, mask, 0.0).to(tl.float32)
@@ -53,8 +54,9 @@ def norm_forward(
 
 @triton.jit
 def norm_back(
-    g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, limit, R: tl.constexpr, C: tl.constexpr
-):
+    g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, limit,
+    R: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
     particle, begin, end, column, inside, n = _place(start, K, D, R, C)
     own = tl.program_id(0) * D + column
     mean, root = tl.load(means + own, inside, 0.0), tl.load(roots + own, inside, 0.0)
@@ -66,8 +68,9 @@ def norm_back(
     for first in range(begin, end, R):
         row = first + tl.arange(0, R)
         mask = (row < end)[:, None] & inside[None, :]
-        place = (row[:, None] * K + particle) * D + column[None, :]
-        v = tl.load(h + place, mask, 0.0).to(tl.float32)
+        m = row[:, None] * K + particle
+        place = m * D + column[None, :]
+        v = tl.load(h + m * stride + column[None, :], mask, 0.0).to(tl.float32)
         c = tl.where(mask, tl.clamp(v, -limit, limit) - middle[None, :], 0.0)
         dz = tl.load(g + place, mask, 0.0).to(tl.float32)
         dz = tl.where(c * factor[None, :] + beta[None, :] > 0, dz, 0.0)
@@ -80,8 +83,9 @@ def norm_back(
     for first in range(begin, end, R):
         row = first + tl.arange(0, R)
         mask = (row < end)[:, None] & inside[None, :]
-        place = (row[:, None] * K + particle) * D + column[None, :]
-        v = tl.load(h + place, mask, 0.0).to(tl.float32)
+        m = row[:, None] * K + particle
+        place = m * D + column[None, :]
+        v = tl.load(h + m * stride + column[None, :], mask, 0.0).to(tl.float32)
         c = tl.clamp(v, -limit, limit) - middle[None, :]
         dz = tl.load(g + place, mask, 0.0).to(tl.float32)
         dz = tl.where(c * factor[None, :] + beta[None, :] > 0, dz, 0.0)
@@ -104,15 +108,19 @@ def activate(
     limit: float,
     start: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """x + relu(norm(h)), and for the way back μ and 1 / √(mean c² + ε), [G K, D] each; all contiguous."""
+    """x + relu(norm(h)), and for the way back μ and 1 / √(mean c² + ε), [G K, D] each.
+
+    All contiguous, but for h, whose rows may be apart.
+    """
     K, D, grid, blocks = _cut(h, start)
-    out = torch.empty_like(h, dtype=h.dtype if x is None else torch.promote_types(h.dtype, x.dtype))
+    out = h.new_empty(h.shape, dtype=h.dtype if x is None else torch.promote_types(h.dtype, x.dtype))
     means = torch.empty(grid[0], D, device=h.device)
     roots = torch.empty_like(means)
     with torch.cuda.device_of(h):
         norm_forward[grid](
-            h, x, scale, shift, mean_scale, out, means, roots, start, K, D, eps, limit, x is not None, **blocks
-        )
+            h, x, scale, shift, mean_scale, out, means, roots, start, K, D, h.view(-1, D).stride(0), eps, limit,
+            x is not None, **blocks,
+        )  # fmt: skip
     return out, means, roots
 
 
@@ -129,16 +137,17 @@ def activate_backward(
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Gradients of h, γ, β and α from that of the output, g."""
     K, D, grid, blocks = _cut(h, start)
-    dh = torch.empty_like(h)
+    dh = h.new_empty(h.shape)
     parts = torch.empty(grid[0], 3, D, device=h.device)
+    apart = h.view(-1, D).stride(0)
     with torch.cuda.device_of(h):
-        norm_back[grid](g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, limit, **blocks)
+        norm_back[grid](g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, apart, limit, **blocks)
     return dh, parts.sum(0).to(scale.dtype).unbind()
 
 
 def _cut(h: Tensor, start: Tensor) -> tuple[int, int, tuple[int, int], dict[str, int]]:
     D, graphs = h.shape[-1], len(start) - 1
-    K = h[0].numel() // D
+    K = h.shape[1:].numel() // D
     C = min(32, triton.next_power_of_2(D))
     R = max(2, min(32, triton.next_power_of_2(-(-len(h) // graphs))))
     return K, D, (graphs * K, triton.cdiv(D, C)), {"R": R, "C": C}

@@ -5,6 +5,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+PROGRAMS = 1024  # that keep a device busy
+
 
 @triton.jit
 def _reduce_rows(
@@ -81,6 +83,8 @@ def _reduce(
     if not out.numel():
         return out
     C = min(1024, triton.next_power_of_2(columns))
+    while C > 64 and size * triton.cdiv(columns, C) < PROGRAMS:
+        C //= 2
     R = min(16, triton.next_power_of_2(-(-places // size)))
     grid = (size, triton.cdiv(columns, C))
     with torch.cuda.device_of(values):

@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from pfgnn.model.numeric import bounded, check_positive
 
+MANY = 256  # rows of a table, above which a product with all of them is no bargain
+
 
 class Continuous(nn.Module):
     """h = W x + b for continuous features x [N, F] -> [N, D]."""
@@ -54,7 +56,14 @@ class Categorical(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Encode; see the class."""
         x = x[:, None] if x.dim() == 1 else x
-        return torch.stack([table(x[:, c].long()) for c, table in enumerate(self.tables)]).sum(0)
+        return torch.stack([_look_up(table, x[:, c].long()) for c, table in enumerate(self.tables)]).sum(0)
+
+
+def _look_up(table: nn.Embedding, x: Tensor) -> Tensor:
+    """The rows x [N] of a table; on a GPU by a product, whose gradient takes no scattered sum: -> [N, D]."""
+    if not (x.is_cuda and table.num_embeddings <= MANY):
+        return table(x)
+    return nn.functional.one_hot(x, table.num_embeddings).to(table.weight.dtype) @ table.weight
 
 
 class Constant(nn.Module):

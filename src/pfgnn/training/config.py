@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+Precision = Literal["float32", "tf32", "bf16"]
+
 
 @dataclass(frozen=True)
 class ScheduleConfig:
@@ -44,7 +46,7 @@ class TrainingConfig:
         patience: training stops after more than so many validations without improvement; None for never.
         checkpoint_every: updates from one checkpoint to the next; None for one after a validation, if the one before
             is ten seconds old.
-        precision: "float32" or "bf16" (mixed).
+        precision: "float32", "tf32" or "bf16", see :func:`pfgnn.training.devices.make_fabric`.
     """
 
     epochs: int | None = None
@@ -64,4 +66,4 @@ class TrainingConfig:
     validate_every: int = 1
     patience: int | None = None
     checkpoint_every: int | None = None
-    precision: Literal["float32", "bf16"] = "float32"
+    precision: Precision = "float32"

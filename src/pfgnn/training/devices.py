@@ -14,7 +14,7 @@ from pfgnn.model.numeric import choose
 # It advises lower precision on every start with a GPU; ours is asked for by name.
 logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
 
-PRECISIONS = {"float32": "32-true", "bf16": "bf16-mixed"}
+PRECISIONS = {"float32": "32-true", "tf32": "32-true", "bf16": "bf16-mixed"}
 
 
 def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
@@ -22,7 +22,8 @@ def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
 
     Under torchrun every process is one device of many, and a training step's gradients are averaged over them.
 
-    Args: device: "cpu", "cuda" or "auto".  precision: "float32" or "bf16" (mixed).
+    Args: device: "cpu", "cuda" or "auto".  precision: "float32"; "tf32", whose matrix products on GPUs round their
+        inputs to 11 bits; or "bf16" (mixed).
     """
     choose("device", device, {"auto": 0, "cpu": 0, "cuda": 0})
     if device == "cuda" and not torch.cuda.is_available():
@@ -39,6 +40,7 @@ def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
         precision=choose("precision", precision, PRECISIONS),  # type: ignore[arg-type]
     )
     fabric.launch()
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     return fabric
 
 

@@ -19,7 +19,8 @@ def make_optimiser(parameters: Iterable[nn.Parameter], config: TrainingConfig, d
     """The optimiser that ``config`` names; on a GPU one that a CUDA graph can hold, its rate a tensor."""
     options: dict[str, Any] = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
     if device.type == "cuda" and config.optimiser != "sgd":
-        options |= {"lr": torch.tensor(config.learning_rate, device=device), "capturable": True}
+        rate = torch.tensor(config.learning_rate, device=device)
+        options |= {"lr": rate, "capturable": True, "fused": True}  # one kernel for all parameters
     return OPTIMISERS[config.optimiser](list(parameters), **options)
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.aggregate import aggregate, scale
+from pfgnn.kernels.pna import Weights, pna
 from pfgnn.model.backbones.stack import Stack, check_edge_attr
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import check_positive
@@ -15,7 +15,7 @@ class PNALayer(nn.Module):
     message m_ij = A h_j + B h_i + C e_ij (the pre-network is one linear map, so nodes are transformed, not
     edges); a_i = [mean, min, max, std]_j m_ij; s_i = [a_i, a_i log(d_i + 1) / δ, a_i δ / log(d_i + 1)];
     h_i ← V (U [h_i, s_i]), U one map per tower, V mixing the towers. δ = mean of log(d + 1) over the
-    training set's nodes. The scalers are factors of a node, so they come after U.
+    training set's nodes. See :func:`pfgnn.kernels.pna.pna`.
     """
 
     def __init__(self, width: int, towers: int, mean_log_degree: float, edges: bool) -> None:
@@ -43,14 +43,12 @@ class PNALayer(nn.Module):
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D] if built with edges."""
-        edge = None
+        edge_attr = from_edge = None
         if self.from_edge is not None:
-            edge = self.from_edge(check_edge_attr("PNA", graph.edge_attr, self.width))
-        bias = nn.functional.pad(self.pre_bias, (self.towers * self.width, 0))  # A has none
-        pre = nn.functional.linear(x.view(len(x), -1, self.width), self.pre, bias)  # [N, K, (2 towers + 1) D]
-        a, own = aggregate(pre, edge, self.towers, graph.sources, graph.targets)  # [towers, N K, 4 D], [N K, D]
-        y = torch.bmm(a, self.post)  # [towers, N K, 3 D / towers]
-        return self.mix(scale(y, own, self.mean_log_degree, graph.targets)).view_as(x)
+            edge_attr, from_edge = check_edge_attr("PNA", graph.edge_attr, self.width), self.from_edge.weight
+        weights = Weights(self.pre, self.pre_bias, from_edge, self.post, self.mix.weight, self.mix.bias)
+        particles = x.view(len(x), -1, self.width)  # [N, K, D]
+        return pna(particles, edge_attr, weights, self.mean_log_degree, graph.sources, graph.targets).view_as(x)
 
 
 class PNA(Stack):
