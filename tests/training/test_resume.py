@@ -83,6 +83,7 @@ def _no_waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """Checkpoints as often as they are asked for; or after the first validation only, for no other is due so soon."""
     if "first validation" not in request.node.name:
         monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+        monkeypatch.setattr(loop, "TIMES_ITS_OWN", 0.0)
 
 
 def made(folder: Path, case: str, **options: Any) -> Trainer:

@@ -136,3 +136,15 @@ def test_replayed_predictions_are_plain_ones_on_new_data_seeds_and_weights(tmp_p
         want = forward._predict(batch, torch.tensor(number, device="cuda"))
         torch.testing.assert_close(forward(batch, number, (64, 256)), want)
     assert len(forward.replayed.graphs) == 1
+
+
+@cuda
+@pytest.mark.parametrize("task", TASKS)
+def test_a_training_on_a_gpu_gives_the_same_bits_twice(tmp_path: Path, task: str) -> None:
+    runs = [made(tmp_path / name, task, "cuda", rate=1e-2) for name in ("one", "other")]
+    for of in runs:
+        of.train()
+        assert isinstance(of.step, Replayed)
+        assert of.step.graphs
+    one, other = map(weights, runs)
+    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())

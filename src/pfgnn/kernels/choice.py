@@ -1,14 +1,19 @@
 """Which code runs: Triton kernels on a GPU, plain torch elsewhere, or what the caller says."""
 
+import logging
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
+
+from pfgnn import __version__
 
 MODES = ("auto", "plain", "triton")
 FAST_TYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -46,4 +51,20 @@ def apply(function: type[Function], *inputs: Any) -> Any:
 
 @cache
 def _has_triton() -> bool:
-    return find_spec("triton") is not None
+    if find_spec("triton") is None:
+        return False
+    _announce()
+    return True
+
+
+def _announce() -> None:
+    """Say why the first steps on a new machine take longer. Triton keeps what it compiled in a cache of its own."""
+    folder = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
+    known = folder / f"pfgnn-{__version__}-on-{torch.cuda.get_device_name().replace(' ', '-')}"
+    if known.exists():
+        return
+    log = logging.getLogger("pfgnn")
+    log.warning("compiling kernels for this GPU, which takes up to a minute; from then on they are in %s", folder)
+    with suppress(OSError):  # without a place to write, it is compiled and said every time
+        folder.mkdir(parents=True, exist_ok=True)
+        known.touch()

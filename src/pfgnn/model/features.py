@@ -56,14 +56,14 @@ class Categorical(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Encode; see the class."""
         x = x[:, None] if x.dim() == 1 else x
-        return torch.stack([_look_up(table, x[:, c].long()) for c, table in enumerate(self.tables)]).sum(0)
+        return torch.stack([_look_up(table, x[:, c].long()) for c, table in enumerate(self.tables.parameters())]).sum(0)
 
 
-def _look_up(table: nn.Embedding, x: Tensor) -> Tensor:
-    """The rows x [N] of a table; on a GPU by a product, whose gradient takes no scattered sum: -> [N, D]."""
-    if not (x.is_cuda and table.num_embeddings <= MANY):
-        return table(x)
-    return nn.functional.one_hot(x, table.num_embeddings).to(table.weight.dtype) @ table.weight
+def _look_up(table: Tensor, x: Tensor) -> Tensor:
+    """The rows x [N] of a table [R, D]; on a GPU by a product, whose gradient takes no scattered sum: -> [N, D]."""
+    if not (x.is_cuda and len(table) <= MANY):
+        return nn.functional.embedding(x, table)
+    return nn.functional.one_hot(x, len(table)).to(table.dtype) @ table
 
 
 class Constant(nn.Module):

@@ -45,7 +45,7 @@ class TrainingConfig:
         validate_every: epochs from one validation to the next.
         patience: training stops after more than so many validations without improvement; None for never.
         checkpoint_every: updates from one checkpoint to the next; None for one after a validation, if the one before
-            is ten seconds old.
+            is ten seconds old, and fifty times what it took to write.
         precision: "float32", "tf32" or "bf16", see :func:`pfgnn.training.devices.make_fabric`.
     """
 

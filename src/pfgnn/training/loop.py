@@ -31,7 +31,8 @@ from pfgnn.training.targets import Standardise
 
 BASELINES = {"leave_one_out": leave_one_out, "none": no_baseline}
 SECONDS_BETWEEN_REPORTS = 0.5
-SECONDS_BETWEEN_CHECKPOINTS = 10.0  # a small model's epoch takes less than writing it
+SECONDS_BETWEEN_CHECKPOINTS = 10.0  # an epoch may take less than writing what it has learned
+TIMES_ITS_OWN = 50.0  # and a checkpoint comes no sooner than so many times the seconds that the last one took
 
 
 @dataclass
@@ -139,7 +140,7 @@ class Trainer:
         if static:
             self.loader.pad = pad
         self.best: Checkpoint | None = None  # until it is written
-        self.reported, self.saved = 0.0, -math.inf
+        self.reported, self.due = 0.0, 0.0  # the next checkpoint
         self.metrics = Metrics(folder)
         self.forward = Forward(self.model.module, fabric, particles)
 
@@ -294,19 +295,21 @@ class Trainer:
         return Status(self.state.update, self.updates, self.state.epoch, loss, policy_loss, ess, rate, validation)
 
     def _is_time(self) -> bool:
-        """Whether the last checkpoint is old enough, by the first device's clock."""
-        return bool(self.fabric.broadcast(time.perf_counter() - self.saved > SECONDS_BETWEEN_CHECKPOINTS))
+        """Whether the next checkpoint is due, by the first device's clock."""
+        return bool(self.fabric.broadcast(time.perf_counter() > self.due))
 
     def _save(self) -> None:
         if self.fabric.world_size > 1:  # the checkpoint holds one device's; from here on all hold the mean
             self.sums.copy_(over_devices(self.fabric, self.sums, "mean"))
         self._means(self.sums)  # never keep weights that a loss without a value has reached
         self.state.seconds = time.perf_counter() - self.begun
+        begun = time.perf_counter()
         if self.best is not None:
             best, self.best = self.best, None
             self._write(lambda: files.write_checkpoint(self.folder / files.BEST, best))
         self._write(lambda: files.keep_last(self.folder, self._checkpoint()))
-        self.saved = time.perf_counter()
+        took = time.perf_counter() - begun
+        self.due = time.perf_counter() + max(SECONDS_BETWEEN_CHECKPOINTS, TIMES_ITS_OWN * took)
 
     def _write(self, write: Callable[[], None]) -> None:
         """Write in one process; what a full disk says is said with what is left."""

@@ -1,0 +1,47 @@
+"""Which code runs, and what is said about it."""
+
+import logging
+from pathlib import Path
+
+import pytest
+import torch
+
+from pfgnn.kernels import choice, use
+
+
+def test_an_unknown_mode_is_refused() -> None:
+    with pytest.raises(ValueError, match="mode must be one of auto, plain, triton, but it is 'fast'"), use("fast"):
+        pass
+
+
+def test_plain_is_plain_and_float64_always_is() -> None:
+    with use("triton"):
+        assert choice.fast(torch.zeros(1))
+        assert not choice.fast(torch.zeros(1, dtype=torch.float64))
+        with use("plain"):
+            assert not choice.fast(torch.zeros(1))
+    assert not choice.fast(torch.zeros(1))
+
+
+def test_the_first_compilation_on_a_device_is_announced_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")
+    with caplog.at_level(logging.WARNING, logger="pfgnn"):
+        choice._announce()
+        choice._announce()
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Another GPU")
+        choice._announce()
+    assert len(caplog.messages) == 2
+    assert str(tmp_path / "cache") in caplog.messages[0]
+
+
+def test_a_cache_that_cannot_be_written_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")
+    choice._announce()
+    assert "compiling kernels" in caplog.text

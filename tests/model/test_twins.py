@@ -1,0 +1,107 @@
+"""A whole pass and its gradients: the kernels give what plain code gives with the same draws, and the same bits twice.
+
+On a CPU in Triton's interpreter, on a GPU for real.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from tests.graph_samples import random_graph
+from torch import Tensor, nn
+
+from pfgnn.kernels import use
+from pfgnn.model import GAT, GCN, GIN, GINE, GNNML1, MPNN, PFGNN, PNA
+from pfgnn.model.individualise import Additive, RandomNormal
+from pfgnn.model.observe import NoObservation
+from pfgnn.model.policy import GNNPolicy, UniformPolicy
+from pfgnn.model.resample import ESSResampling, NoResampling, SystematicResampling
+
+pytest.importorskip("triton")
+
+D = 6
+BACKBONES: dict[str, Callable[[], nn.Module]] = {
+    "GCN": lambda: GCN(D, layers=1),
+    "GAT": lambda: GAT(D, layers=1, heads=2),
+    "GIN": lambda: GIN(D, layers=2),
+    "GINE": lambda: GINE(D, layers=1),
+    "GNNML1": lambda: GNNML1(D, layers=1),
+    "MPNN": lambda: MPNN(D, layers=1),
+    "PNA": lambda: PNA(D, layers=1, towers=3),
+    "PNA with edges": lambda: PNA(D, layers=1, towers=2, edges=True),
+}
+OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
+    "no residual, two vertices at once": lambda: {
+        "backbone": GIN(D, layers=1, residual=False),
+        "vertices_per_step": 2,
+    },
+    "additive, never twice, second moment": lambda: {
+        "individualise": Additive(D),
+        "mask_used": True,
+        "second_moment": True,
+    },
+    "random, uniform, no resampling": lambda: {
+        "individualise": RandomNormal(D),
+        "policy": UniformPolicy(),
+        "resample": NoResampling(),
+    },
+    "layer norm, node level": lambda: {"backbone": GIN(D, layers=1, norm="layer"), "level": "node"},
+    "policy by a GNN, largest, no observation": lambda: {
+        "policy": GNNPolicy(GIN(D, layers=1), D),
+        "pool": "max",
+        "observe": NoObservation(),
+    },
+    "systematic, below a threshold": lambda: {"resample": ESSResampling(SystematicResampling(), 0.9), "pool": "sum"},
+}
+
+
+@pytest.fixture(autouse=True)
+def on_the_gpu_where_there_is_one(device: torch.device) -> None:
+    if torch.cuda.is_available() and device.type == "cpu":
+        pytest.skip("where there is a GPU, Triton's kernels are compiled for it, not interpreted")
+
+
+def one_pass(model: PFGNN, inputs: tuple[Tensor | None, ...], mode: str) -> tuple[list[Tensor], list[Tensor]]:
+    """The draws, and the prediction with every gradient of a loss that also holds the draws' probabilities."""
+    model.zero_grad()
+    x, edge_index, edge_attr, batch = inputs
+    assert edge_index is not None
+    with use(mode):
+        output = model(x, edge_index, edge_attr, batch, seed=5)
+        log_prob = torch.stack([step.log_prob for step in output.trace]).mean()
+        (output.prediction.square().mean() + 0.3 * log_prob + output.belief.log_weights.square().mean()).backward()
+    draws = [part for step in output.trace for part in (step.vertices, step.ancestors)]
+    gradients = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    return draws, [output.prediction.detach(), *gradients]
+
+
+def assert_twins(model: PFGNN, device: torch.device) -> None:
+    x, edge_index, edge_attr = (part.to(device) for part in random_graph(11, 14, D) if part is not None)
+    batch = torch.tensor([0] * 6 + [1] + [2] * 4, device=device)
+    inside = batch[edge_index[0]] == batch[edge_index[1]]
+    edge_index, edge_attr = edge_index[:, inside], edge_attr[inside]
+    reads = any(getattr(part, "reads_edge_attr", False) for part in model.refine)
+    inputs = (x, edge_index, edge_attr if reads else None, batch)
+    model = model.to(device)
+    (want_draws, want), (draws, found), (_, again) = (
+        one_pass(model, inputs, mode) for mode in ("plain", "triton", "triton")
+    )
+    assert all(torch.equal(one, other) for one, other in zip(want_draws, draws, strict=True))
+    scale = max(float(tensor.abs().max()) for tensor in want[1:])
+    for one, other, twice in zip(want, found, again, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-4 * min(scale, 1.0))
+        assert torch.equal(other, twice)
+
+
+@pytest.mark.parametrize("name", BACKBONES)
+def test_backbones(name: str, device: torch.device) -> None:
+    model = PFGNN(BACKBONES[name](), 2, in_channels=D, steps=2, particles=3)
+    assert_twins(model, device)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options(name: str, device: torch.device) -> None:
+    options = {"backbone": GIN(D, layers=1), **OPTIONS[name]()}
+    model = PFGNN(**options, out_channels=2, in_channels=D, steps=2, particles=3)
+    assert_twins(model, device)
