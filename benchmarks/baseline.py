@@ -73,7 +73,9 @@ class Layers(nn.Module):
         D = config.width
         if config.backbone == "pna":
             edge_dim = D if edges else None
-            conv: nn.Module = PNAConv(D, D, AGGREGATORS, SCALERS, degrees, edge_dim=edge_dim, towers=config.towers)
+            conv: nn.Module = PNAConv(
+                D, D, AGGREGATORS, SCALERS, degrees, edge_dim=edge_dim, towers=config.towers, divide_input=True
+            )
         elif config.backbone == "gin":
             conv = GINConv(nn.Sequential(nn.Linear(D, D), nn.ReLU(), nn.Linear(D, D)), train_eps=True)
         else:

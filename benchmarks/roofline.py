@@ -5,7 +5,7 @@ are transformed, not edges; what comes before the first step is computed once, f
 
 Operations, forward; a backward pass of matrix products takes twice as many, so a step takes 3 times these:
 
-    PNA layer   2 N K (2 t + 13 + 1) D² for A, B, U, V, and 2 E t D² for C, which all particles share
+    PNA layer   2 N K (2 / t + 13 / t + 1) D² for A, B, U, V, and 2 E D² for C, which all particles share
     GIN layer   2 N K 2 D²
     a step      2 N K D² for the observation, 2 N D² (first step) or 2 N K D² for the policy, 8 G K D² for the rest
     head        2 G (T + 1) D²
@@ -59,8 +59,8 @@ def count_step(model: ModelConfig, N: float, E: float, G: int, parameters: int, 
     """The formulas of this module; E = 0 where edges have no features."""
     D, K, T = model.width, model.particles, model.steps
     layers = [1] * model.layers + [K] * (T * (model.step_layers or model.layers))  # particles of each
-    row = 2 * (2 * model.towers + 14) if model.backbone == "pna" else 4  # operations by D², a node and particle
-    edge = 2 * model.towers if model.backbone == "pna" else 0
+    row = 2 * (15 / model.towers + 1) if model.backbone == "pna" else 4  # operations by D², a node and particle
+    edge = 2 if model.backbone == "pna" else 0
     operations = sum(row * N * k + edge * E for k in layers)
     for t in range(T):
         operations += 2 * N * K + 2 * N * (K if t else 1) + 8 * G * K

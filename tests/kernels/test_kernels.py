@@ -117,10 +117,10 @@ def test_pna(towers: int, each: int, particles: int, edge_features: bool, device
     def coarse(*shape: int) -> Tensor:
         return torch.randn(*shape, device=device).mul(2).round() / 4
 
-    shapes = ((2 * towers + 1) * D, D), ((towers + 1) * D,), (towers, 4 * D, 3 * each), (D, D), (D,)
+    shapes = (towers, 3 * each, each), (towers, 2 * each), (towers, 4 * each, 3 * each), (D, D), (D,)
     pre, pre_bias, post, mix, mix_bias = (coarse(*shape) for shape in shapes)
     inputs = [coarse(len(NODES), particles, D), pre, pre_bias, post, mix, mix_bias]
-    inputs += [coarse(towers * D, D), coarse(EDGES, D)] if edge_features else []
+    inputs += [coarse(D, D), coarse(EDGES, D)] if edge_features else []
 
     def compute(
         x: Tensor, pre: Tensor, pre_bias: Tensor, post: Tensor, mix: Tensor, mix_bias: Tensor, *of_edges: Tensor

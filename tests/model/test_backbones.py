@@ -100,20 +100,23 @@ def test_pna_is_pygs(edges: bool) -> None:
         scalers=["identity", "amplification", "attenuation"],
         deg=histogram,
         towers=3,
+        divide_input=True,
         edge_dim=D if edges else None,
     )
     pre = [tower[0] for tower in theirs.pre_nns]
     post = [tower[0] for tower in theirs.post_nns]
-    parts = [p.weight[:, D : 2 * D] for p in pre] + [p.weight[:, :D] for p in pre] + [p.weight[:, :D] for p in post]
-    ours.pre.data = torch.cat(parts).detach()
-    ours.pre_bias.data = torch.cat([p.bias for p in (*pre, *post)]).detach()
+    F = D // 3
+    own = [p.weight[:, :F] for p in post]
+    maps = zip([p.weight[:, F : 2 * F] for p in pre], [p.weight[:, :F] for p in pre], own, strict=True)
+    ours.pre.data = torch.stack([torch.cat(parts) for parts in maps]).detach()
+    ours.pre_bias.data = torch.stack([torch.cat([a.bias, b.bias]) for a, b in zip(pre, post, strict=True)]).detach()
     if edges:  # PyG encodes the edge first, then reads it: one map after the other
         assert ours.from_edge is not None
         encoder = theirs.edge_encoder
-        copy_linear(ours.from_edge, torch.cat([p.weight[:, 2 * D :] @ encoder.weight for p in pre]))
+        copy_linear(ours.from_edge, torch.cat([p.weight[:, 2 * F :] @ encoder.weight for p in pre]))
         encoder.bias.data.zero_()
     # PyG's order is own, then mean, min, max, std as they are, amplified, and attenuated
-    scaled = torch.stack([p.weight[:, D:].unflatten(1, (3, 4 * D)) for p in post])  # tower, output, scaler, aggregate
+    scaled = torch.stack([p.weight[:, F:].unflatten(1, (3, 4 * F)) for p in post])  # tower, output, scaler, aggregate
     ours.post.data = scaled.permute(0, 3, 2, 1).flatten(2).detach()
     copy_linear(ours.mix, theirs.lin.weight, theirs.lin.bias)
     assert_layers_agree(ours, theirs, edges)

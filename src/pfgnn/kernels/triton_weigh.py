@@ -77,7 +77,7 @@ def resample_forward(
     kept = tl.sum(tl.where(a[:, None] == k[None, :], (log_w - log_q)[None, :], 0.0), 1)
     own = tl.program_id(0) * K + k
     tl.store(ancestors + own, a.to(tl.int64), k < K)
-    tl.store(out + own, kept - tl.log(K.to(tl.float32)), k < K)
+    tl.store(out + own, kept - tl.log(tl.zeros_like(kept) + K), k < K)
 
 
 @triton.jit

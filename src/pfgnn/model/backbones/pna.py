@@ -10,12 +10,12 @@ from pfgnn.model.numeric import check_positive
 
 
 class PNALayer(nn.Module):
-    """Four aggregators times three degree scalers, in towers.
+    """Four aggregators times three degree scalers, in towers that divide the width among them.
 
-    message m_ij = A h_j + B h_i + C e_ij (the pre-network is one linear map, so nodes are transformed, not
+    Each tower: message m_ij = A h_j + B h_i + C e_ij (the pre-network is one linear map, so nodes are transformed, not
     edges); a_i = [mean, min, max, std]_j m_ij; s_i = [a_i, a_i log(d_i + 1) / δ, a_i δ / log(d_i + 1)];
-    h_i ← V (U [h_i, s_i]), U one map per tower, V mixing the towers. δ = mean of log(d + 1) over the
-    training set's nodes. See :func:`pfgnn.kernels.pna.pna`.
+    u_i = U [h_i, s_i]. Then h_i ← V u_i of all towers. δ = mean of log(d + 1) over the training set's nodes. See
+    :func:`pfgnn.kernels.pna.pna`.
     """
 
     def __init__(self, width: int, towers: int, mean_log_degree: float, edges: bool) -> None:
@@ -24,22 +24,26 @@ class PNALayer(nn.Module):
             raise ValueError(f"towers must divide the width {width}, but towers is {towers}")
         if not mean_log_degree > 0:
             raise ValueError(f"mean_log_degree must be positive, but it is {mean_log_degree}")
-        self.width, self.towers = width, towers
-        self.mean_log_degree = mean_log_degree
-        self.pre = nn.Parameter(torch.empty((2 * towers + 1) * width, width))  # A, B and U's part for h_i
-        self.pre_bias = nn.Parameter(torch.empty((towers + 1) * width))  # of B and U
-        self.from_edge = nn.Linear(width, towers * width, bias=False) if edges else None  # C
-        self.post = nn.Parameter(torch.empty(towers, 4 * width, 3 * width // towers))  # U, each scaler's side by side
+        F = width // towers
+        self.width, self.mean_log_degree = width, mean_log_degree
+        self.pre = nn.Parameter(torch.empty(towers, 3 * F, F))  # A, B and U's part for h_i
+        self.pre_bias = nn.Parameter(torch.empty(towers, 2 * F))  # of B and U
+        self.from_edge = nn.Linear(width, width, bias=False) if edges else None  # C of all towers
+        self.post = nn.Parameter(torch.empty(towers, 4 * F, 3 * F))  # U, each scaler's side by side
         self.mix = nn.Linear(width, width)  # V
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the maps as nn.Linear does, U as one of 13 widths; the linear maps reset themselves."""
-        D = self.width
-        for part, inputs in ((self.pre[:-D], D), (self.pre_bias[:-D], D), (self.pre[-D:], 13 * D)):
+        """Draw the maps as nn.Linear does, A and B as one of 2 F inputs, U as one of 13 F; V and C reset themselves."""
+        F = self.pre.shape[2]
+        for part, inputs in (
+            (self.pre[:, : 2 * F], 2 * F),
+            (self.pre_bias[:, :F], 2 * F),
+            (self.pre[:, 2 * F :], 13 * F),
+            (self.pre_bias[:, F:], 13 * F),
+            (self.post, 13 * F),
+        ):
             nn.init.uniform_(part, -(inputs**-0.5), inputs**-0.5)
-        for part in (self.pre_bias[-D:], self.post):
-            nn.init.uniform_(part, -((13 * D) ** -0.5), (13 * D) ** -0.5)
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D] if built with edges."""
@@ -54,8 +58,8 @@ class PNALayer(nn.Module):
 class PNA(Stack):
     """A stack of :class:`PNALayer`.
 
-    Args: width; layers; towers; mean_log_degree: δ of the training set (see :func:`mean_log_degree`);
-    edges: whether edge features are read; norm, residual as in :class:`Stack`.
+    Args: width; layers; towers: which divide the width; mean_log_degree: δ of the training set (see
+    :func:`mean_log_degree`); edges: whether edge features are read; norm, residual as in :class:`Stack`.
     """
 
     def __init__(
