@@ -51,21 +51,23 @@ def pna(
     rows = x.reshape(N * K, T, -1).transpose(0, 1)  # [T, N K, F]
     bias = torch.nn.functional.pad(weights.pre_bias, (D // T, 0))  # A has none
     pre = torch.baddbmm(bias[:, None], rows, weights.pre.mT)  # [T, N K, 3 F]
-    p, q, own = (part.transpose(0, 1).reshape(N, K, D) for part in pre.chunk(3, 2))
-    message = spread(p, sources)  # [E, K, D]
+    p, q, own = pre.chunk(3, 2)
+    message = spread(p.transpose(0, 1).reshape(N, K, D), sources)  # [E, K, D]
     if edge_attr is not None and weights.edge is not None:
         message = message + torch.nn.functional.linear(edge_attr, weights.edge)[:, None]
     mean = segment_mean(message, targets)
     variance = segment_mean((message - spread(mean, targets)).square(), targets)
-    q = q * (targets.counts > 0)[:, None, None]
     low, high = segment_min(message, targets), segment_max(message, targets)
     std = torch.where(variance > FLOOR, variance.clamp(min=FLOOR).sqrt(), 0.0)
-    four = torch.stack([mean + q, low + q, high + q, std], 2).view(N * K, 4, T, -1)
-    y = torch.bmm(four.permute(2, 0, 1, 3).flatten(2), weights.post)  # [T, N K, 3 F]
-    s = (targets.counts.clamp(min=1) + 1).to(y.dtype).log() / delta  # [N]
-    s = s.repeat_interleave(K)[:, None]  # [N K, 1]
+    degree = targets.counts.repeat_interleave(K)[:, None]  # [N K, 1]
+    q = q * (degree > 0)
+    mean, low, high, std = (a.view(N * K, T, -1).transpose(0, 1) for a in (mean, low, high, std))  # [T, N K, F]
+    y = weights.post.new_zeros(())
+    for a, U in zip((mean + q, low + q, high + q, std), weights.post.chunk(4, 1), strict=True):
+        y = torch.baddbmm(y, a, U)  # [T, N K, 3 F]
+    s = (degree.clamp(min=1) + 1).to(y.dtype).log() / delta  # [N K, 1]
     one, two, three = y.chunk(3, 2)  # [T, N K, F] each
-    z = (one + s * two + three / s).transpose(0, 1).reshape(x.shape) + own
+    z = (one + s * two + three / s + own).transpose(0, 1).reshape(x.shape)
     return torch.nn.functional.linear(z, weights.mix, weights.mix_bias)
 
 
