@@ -74,8 +74,8 @@ def pna(
 class _PNA(torch.autograd.Function):
     """On rows padded to multiples of 8, which the libraries for matrices want; a column of ones carries the biases.
 
-    D' and F' are D and F padded, D° and F° are D + 1 and F + 1. Padding is 0 in every weight, so it stays 0 in all
-    that follows, gradients included. M = N K.
+    D' and F' are D and F padded, D° and F° are D + 1 and F + 1, and M' is M = N K in whole shares. Padding is 0 in
+    every weight and in every row's gradient, so it changes no sum.
     """
 
     @staticmethod
@@ -96,14 +96,14 @@ class _PNA(torch.autograd.Function):
                 r = X_edge @ C.T  # [E, T F']
             U = kernels.pad(weights.post.view(4 * T, 3 * F, F), 3 * near, near, dtype).view(T, 4 * near, 3 * near)
             V = kernels.pad(weights.mix[None], kernels.padded(D), kernels.padded(D + 1), dtype, weights.mix_bias)[0]
-        X = kernels.pad(x.reshape(1, N * K * T, F), N * K * T, one_more, dtype, ones=True).view(N * K, T, one_more)
+        X = kernels.split_towers(x.reshape(N * K, D), T, dtype)  # [T, M', F°]
         W = kernels.pad(weights.pre.view(3 * T, F, F), near, one_more, dtype, weights.pre_bias, group=3)
         W = W.view(T, 3 * near, one_more)
-        pre = torch.bmm(X.transpose(0, 1), W.mT)  # [T, M, 3 F']
+        pre = torch.bmm(X, W.mT)  # [T, M', 3 F']
         join(x)
-        a = kernels.aggregate(pre, r, K, sources.index, targets.start)  # [T, M, 4 F']
-        y = torch.bmm(a, U)  # [T, M, 3 F']
-        z = kernels.scale(y, pre, K, D, delta, targets.start)  # [M, D°]
+        a = kernels.aggregate(pre, r, N * K, K, sources.index, targets.start)  # [T, M', 4 F']
+        y = torch.bmm(a, U)  # [T, M', 3 F']
+        z = kernels.scale(y, pre, N * K, K, D, delta, targets.start)  # [M, D°]
         ctx.save_for_backward(X, W, U, V, X_edge, C, r, pre, a, z)
         ctx.shape, ctx.delta, ctx.sources, ctx.targets = x.shape, delta, sources, targets
         return (z @ V.T)[:, :D].view(x.shape)
@@ -120,12 +120,12 @@ class _PNA(torch.autograd.Function):
             d_mix = g.T @ z  # [D', D°]
             d_mix, d_mix_bias = d_mix[:D, :D].contiguous(), d_mix[:D, D].contiguous()
         d_pre = torch.empty_like(pre)
-        dy = kernels.scale_gradients(g @ V, d_pre, K, D, ctx.delta, ctx.targets.start)  # [T, M, 3 F']
+        dy = kernels.scale_gradients(g @ V, d_pre, K, D, ctx.delta, ctx.targets.start)  # [T, M', 3 F']
         with beside(g):
-            d_post = torch.bmm(a.mT, dy).view(4 * T, -1, 3, dy.shape[2] // 3)
+            d_post = kernels.sum_products(a, dy).view(4 * T, -1, 3, dy.shape[2] // 3)
             d_post = d_post[:, :F, :, :F].reshape(T, 4 * F, 3 * F)
         messages = kernels.message_gradients(
-            torch.bmm(dy, U.mT), pre, r, d_pre, K, ctx.sources.index, ctx.targets.start
+            torch.bmm(dy, U.mT), pre, r, d_pre, N * K, K, ctx.sources.index, ctx.targets.start
         )  # [E, K, T F']
         d_edge_attr = d_edge = None
         if r is not None:
@@ -135,8 +135,8 @@ class _PNA(torch.autograd.Function):
                 d_edge = (d_r.T @ X_edge).view(T, -1, X_edge.shape[1])[:, :F, :D].reshape(D, D)
         kernels.sum_messages(messages, d_pre, ctx.sources.order, ctx.sources.start)
         with beside(g):
-            d_W = torch.bmm(d_pre.mT, X.transpose(0, 1)).view(T, 3, -1, X.shape[2])
+            d_W = kernels.sum_products(d_pre, X).view(T, 3, -1, X.shape[2])
             d_W, d_bias = d_W[:, :, :F, :F].reshape(T, 3 * F, F), d_W[:, 1:, :F, F].reshape(T, 2 * F)
-        dx = torch.bmm(d_pre, W)[:, :, :F].transpose(0, 1).reshape(ctx.shape)
+        dx = torch.bmm(d_pre, W)[:, : N * K, :F].transpose(0, 1).reshape(ctx.shape)
         join(g)
         return dx, d_edge_attr, d_W, d_bias, d_edge, d_post, d_mix, d_mix_bias, None, None, None

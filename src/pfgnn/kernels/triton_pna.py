@@ -18,7 +18,7 @@ FORWARD, BACK = (8, 32, 4, 2), (8, 32, 2, 2)  # of a program: rows and features 
 @triton.jit
 def pad_rows(
     x, bias, out, count, R, RP,
-    ONES: tl.constexpr, BIAS: tl.constexpr, GROUP: tl.constexpr, C: tl.constexpr, CP: tl.constexpr, B: tl.constexpr,
+    BIAS: tl.constexpr, GROUP: tl.constexpr, C: tl.constexpr, CP: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
     place = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     block, r, c = place // (RP * CP), place // CP % RP, place % CP
@@ -28,13 +28,20 @@ def pad_rows(
         part = block % GROUP - (GROUP - BIAS)
         there = bias + (block // GROUP * BIAS + part) * R + r
         v += tl.load(there, inside & (c == C) & (part >= 0), 0.0).to(tl.float32)
-    if ONES:
-        v = tl.where(c == C, 1.0, v)
     tl.store(out + place, v, place < count)
 
 
 @triton.jit
-def _tile(start, M, K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, Q: tl.constexpr, C: tl.constexpr):
+def tower_rows(x, out, count, M, MP, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, B: tl.constexpr):
+    place = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
+    t, m, f = place // (MP * FP), place // FP % MP, place % FP
+    inside = (place < count) & (m < M)
+    v = tl.load(x + (m * T + t) * F + f, inside & (f < F), 0.0).to(tl.float32)
+    tl.store(out + place, tl.where(inside & (f == F), 1.0, v), place < count)
+
+
+@triton.jit
+def _tile(start, MP, K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, Q: tl.constexpr, C: tl.constexpr):
     """The node, its edges, and the tile of rows (particle and tower) and features.
 
     Of each row its tower's place and its particle's in pre, in units of rows, and its place in an edge's r.
@@ -45,7 +52,7 @@ def _tile(start, M, K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, Q: tl.con
     f = (tl.program_id(1) % blocks * C + tl.arange(0, C))[None, :]
     inside = (row < K * T) & (f < F)
     begin, end = tl.load(start + node), tl.load(start + node + 1)
-    return node, begin, end, row, f, inside, row % T * M + row // T, row % T * F + f
+    return node, begin, end, row, f, inside, row % T * MP + row // T, row % T * F + f
 
 
 @triton.jit
@@ -95,11 +102,11 @@ def _moments(
 
 @triton.jit
 def aggregate_forward(
-    pre, r, source, start, out, M, floor,
+    pre, r, source, start, out, MP, floor,
     EDGES: tl.constexpr, K: tl.constexpr, T: tl.constexpr, F: tl.constexpr,
     Q: tl.constexpr, C: tl.constexpr, U: tl.constexpr,
 ):  # fmt: skip
-    node, begin, end, _, f, inside, of_row, of_edge = _tile(start, M, K, T, F, Q, C)
+    node, begin, end, _, f, inside, of_row, of_edge = _tile(start, MP, K, T, F, Q, C)
     mean, low, high, variance, _, _, _ = _moments(
         pre, r, source, begin, end, of_row, of_edge, f, inside, False, EDGES, K, T, F, Q, C, U
     )
@@ -115,11 +122,11 @@ def aggregate_forward(
 
 @triton.jit
 def aggregate_back(
-    pre, r, source, start, g, d_pre, messages, M, floor,
+    pre, r, source, start, g, d_pre, messages, MP, floor,
     EDGES: tl.constexpr, K: tl.constexpr, T: tl.constexpr, F: tl.constexpr,
     Q: tl.constexpr, C: tl.constexpr, U: tl.constexpr,
 ):  # fmt: skip
-    node, begin, end, row, f, inside, of_row, of_edge = _tile(start, M, K, T, F, Q, C)
+    node, begin, end, row, f, inside, of_row, of_edge = _tile(start, MP, K, T, F, Q, C)
     own = of_row + node * K
     place = g + own * (4 * F) + f
     of_mean, of_low = tl.load(place, inside, 0.0).to(tl.float32), tl.load(place + F, inside, 0.0).to(tl.float32)
@@ -141,7 +148,7 @@ def aggregate_back(
 
 
 @triton.jit
-def sum_of_node(messages, order, start, d_pre, M, K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, C: tl.constexpr):
+def sum_of_node(messages, order, start, d_pre, MP, K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, C: tl.constexpr):
     """A node's edges' gradients of all particles and towers, summed into its part of d_pre."""
     node, column = tl.program_id(0).to(tl.int64), tl.program_id(1) * C + tl.arange(0, C)
     inside = column < K * T * F
@@ -150,7 +157,7 @@ def sum_of_node(messages, order, start, d_pre, M, K: tl.constexpr, T: tl.constex
         edge = tl.load(order + place)
         total += tl.load(messages + edge * (K * T * F) + column, inside, 0.0).to(tl.float32)
     row = column // F
-    tl.store(d_pre + (row % T * M + node * K + row // T) * (3 * F) + column % F, total, inside)
+    tl.store(d_pre + (row % T * MP + node * K + row // T) * (3 * F) + column % F, total, inside)
 
 
 @triton.jit
@@ -171,14 +178,14 @@ def _scaler(start, node, mask, delta):
 
 @triton.jit
 def scale_forward(
-    y, pre, start, z, count, M, delta,
+    y, pre, start, z, count, MP, delta,
     K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, ZP: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
     place = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     m, c = place // ZP, place % ZP
     inside = (place < count) & (c < T * F)
     s = _scaler(start, m // K, place < count, delta)
-    there = (c // F * M + m) * (3 * FP) + c % F
+    there = (c // F * MP + m) * (3 * FP) + c % F
     one, two = tl.load(y + there, inside, 0.0).to(tl.float32), tl.load(y + there + FP, inside, 0.0).to(tl.float32)
     three = tl.load(y + there + 2 * FP, inside, 0.0).to(tl.float32)
     own = tl.load(pre + there + 2 * FP, inside, 0.0).to(tl.float32)
@@ -187,20 +194,23 @@ def scale_forward(
 
 @triton.jit
 def scale_back(
-    dz, start, dy, d_pre, count, M, delta,
-    K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, ZP: tl.constexpr, B: tl.constexpr,
+    dz, start, dy, d_pre, count, M, MP, delta,
+    K: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, ZP: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
     place = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     row, f = place // FP, place % FP  # of tower and m
-    inside = place < count
-    m = row % M
-    s = _scaler(start, m // K, inside, delta)
-    g = tl.load(dz + m * ZP + row // M * F + f, inside & (f < F), 0.0).to(tl.float32)
+    m = row % MP
+    real = (place < count) & (m < M)
+    s = _scaler(start, m // K, real, delta)
+    g = tl.load(dz + m * ZP + row // MP * F + f, real & (f < F), 0.0).to(tl.float32)
     there = row * (3 * FP) + f
-    tl.store(d_pre + there + 2 * FP, g, inside)
-    tl.store(dy + there, g, inside)
-    tl.store(dy + there + FP, g * s, inside)
-    tl.store(dy + there + 2 * FP, g / s, inside)
+    tl.store(dy + there, g, place < count)
+    tl.store(dy + there + FP, g * s, place < count)
+    tl.store(dy + there + 2 * FP, g / s, place < count)
+    tl.store(d_pre + there + 2 * FP, g, place < count)
+    past = (place < count) & (m >= M)  # the rest of the padding, which nobody else writes
+    tl.store(d_pre + there, tl.zeros([B], tl.float32), past)
+    tl.store(d_pre + there + FP, tl.zeros([B], tl.float32), past)
 
 
 def padded(size: int) -> int:
@@ -208,43 +218,64 @@ def padded(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def pad(
-    x: Tensor,
-    rows: int,
-    columns: int,
-    dtype: torch.dtype,
-    bias: Tensor | None = None,
-    group: int = 1,
-    ones: bool = False,
-) -> Tensor:
+def share_of(rows: int) -> int:
+    """The rows of a share: a sum over all rows is one over each share, all at once, and then over the shares."""
+    return 512 if rows > 4096 else 128
+
+
+def padded_rows(rows: int) -> int:
+    """The rows, up to whole shares."""
+    return -(-rows // share_of(rows)) * share_of(rows)
+
+
+def pad(x: Tensor, rows: int, columns: int, dtype: torch.dtype, bias: Tensor | None = None, group: int = 1) -> Tensor:
     """Blocks x [B, R, C] with zeros up to [B, rows, columns].
 
-    With ``bias``, [B / group, b R] of the last b blocks of each group, it is the column after x; with ``ones``, that
-    column is 1.
+    With ``bias``, [B / group, b R] of the last b blocks of each group, it is the column after x.
     """
     blocks, R, C = x.shape
     out = x.new_empty(blocks, rows, columns, dtype=dtype)
     with_bias = 0 if bias is None else bias.numel() * group // (blocks * R)
-    constants = {"ONES": ones, "BIAS": with_bias, "GROUP": group, "C": C, "CP": columns, "B": 512}
+    constants = {"BIAS": with_bias, "GROUP": group, "C": C, "CP": columns, "B": 512}
     with torch.cuda.device_of(x):
         pad_rows[(triton.cdiv(out.numel(), 512),)](x.contiguous(), bias, out, out.numel(), R, rows, **constants)
     return out
 
 
-def aggregate(pre: Tensor, r: Tensor | None, K: int, source: Tensor, start: Tensor) -> Tensor:
-    """The four aggregates: pre [T, M, 3 F], r [E, T F], source [E], start [N + 1] -> [T, M, 4 F]."""
-    T, M, three = pre.shape
-    out = pre.new_empty(T, M, 4 * (three // 3))
-    _launch(aggregate_forward, FORWARD, pre, r, K, (pre, r, source, start, out))
+def split_towers(x: Tensor, T: int, dtype: torch.dtype) -> Tensor:
+    """Tower by tower, each with a column of ones: x [M, D] -> [T, M', F°]."""
+    M, F = len(x), x.shape[1] // T
+    out = x.new_empty(T, padded_rows(M), padded(F + 1), dtype=dtype)
+    with torch.cuda.device_of(x):
+        tower_rows[(triton.cdiv(out.numel(), 512),)](
+            x.contiguous(), out, out.numel(), M, out.shape[1], T=T, F=F, FP=out.shape[2], B=512
+        )
+    return out
+
+
+def sum_products(x: Tensor, y: Tensor) -> Tensor:
+    """Σ_m x_m y_mᵀ of each tower, share by share of the rows: x [T, M', P], y [T, M', Q] -> [T, P, Q]."""
+    T, rows, _ = x.shape
+    size = share_of(rows)
+    parts = torch.bmm(x.view(-1, size, x.shape[2]).mT, y.view(-1, size, y.shape[2]))
+    return parts.view(T, -1, x.shape[2], y.shape[2]).sum(1)
+
+
+def aggregate(pre: Tensor, r: Tensor | None, M: int, K: int, source: Tensor, start: Tensor) -> Tensor:
+    """The four aggregates: pre [T, M', 3 F], r [E, T F], source [E], start [N + 1] -> [T, M', 4 F]."""
+    T, rows, three = pre.shape
+    out = pre.new_empty(T, rows, 4 * (three // 3))
+    out[:, M:] = 0
+    _launch(aggregate_forward, FORWARD, pre, r, M, K, (pre, r, source, start, out))
     return out
 
 
 def message_gradients(
-    g: Tensor, pre: Tensor, r: Tensor | None, d_pre: Tensor, K: int, source: Tensor, start: Tensor
+    g: Tensor, pre: Tensor, r: Tensor | None, d_pre: Tensor, M: int, K: int, source: Tensor, start: Tensor
 ) -> Tensor:
     """The gradient of every message [E, K, T F] from that of the aggregates, g; that of q goes into d_pre."""
     messages = pre.new_empty(len(source), K, len(pre) * (pre.shape[2] // 3))
-    _launch(aggregate_back, BACK, pre, r, K, (pre, r, source, start, g, d_pre, messages))
+    _launch(aggregate_back, BACK, pre, r, M, K, (pre, r, source, start, g, d_pre, messages))
     return messages
 
 
@@ -253,25 +284,26 @@ def _launch(
     shape: tuple[int, int, int, int],
     pre: Tensor,
     r: Tensor | None,
+    M: int,
     K: int,
     pointers: tuple[Tensor | None, ...],
 ) -> None:
-    (T, M, three), (Q, C, U, warps) = pre.shape, shape
+    (T, rows, three), (Q, C, U, warps) = pre.shape, shape
     Q, C = min(Q, triton.next_power_of_2(K * T)), min(C, triton.next_power_of_2(three // 3))
     grid = (M // K, triton.cdiv(K * T, Q) * triton.cdiv(three // 3, C))
     constants = {"EDGES": r is not None, "K": K, "T": T, "F": three // 3, "Q": Q, "C": C, "U": U}
     with torch.cuda.device_of(pre):
-        kernel[grid](*pointers, M, FLOOR, **constants, num_warps=warps)
+        kernel[grid](*pointers, rows, FLOOR, **constants, num_warps=warps)
 
 
 def sum_messages(messages: Tensor, d_pre: Tensor, order: Tensor, start: Tensor) -> None:
     """The gradient of p, in d_pre's first columns: messages [E, K, T F], the edges of each node in order."""
     _, K, TF = messages.shape
-    T, M, _ = d_pre.shape
+    T, rows, _ = d_pre.shape
     C = min(256, triton.next_power_of_2(K * TF))
     with torch.cuda.device_of(messages):
-        sum_of_node[(M // K, triton.cdiv(K * TF, C))](
-            messages, order, start, d_pre, M, K=K, T=T, F=TF // T, C=C, num_warps=2
+        sum_of_node[(len(start) - 1, triton.cdiv(K * TF, C))](
+            messages, order, start, d_pre, rows, K=K, T=T, F=TF // T, C=C, num_warps=2
         )
 
 
@@ -287,22 +319,22 @@ def sum_particles(messages: Tensor) -> Tensor:
     return out
 
 
-def scale(y: Tensor, pre: Tensor, K: int, D: int, delta: float, start: Tensor) -> Tensor:
-    """y_1 + s y_2 + y_3 / s + own, then a column of ones: y [T, M, 3 F'], pre [T, M, 3 F'] -> [M, D°]."""
-    T, M, three = y.shape
+def scale(y: Tensor, pre: Tensor, M: int, K: int, D: int, delta: float, start: Tensor) -> Tensor:
+    """y_1 + s y_2 + y_3 / s + own, then a column of ones: y [T, M', 3 F'], pre [T, M', 3 F'] -> [M, D°]."""
+    T, rows, three = y.shape
     z = y.new_empty(M, padded(D + 1))
     constants = {"K": K, "T": T, "F": D // T, "FP": three // 3, "ZP": z.shape[1], "B": 512}
     with torch.cuda.device_of(y):
-        scale_forward[(triton.cdiv(z.numel(), 512),)](y, pre, start, z, z.numel(), M, delta, **constants)
+        scale_forward[(triton.cdiv(z.numel(), 512),)](y, pre, start, z, z.numel(), rows, delta, **constants)
     return z
 
 
 def scale_gradients(dz: Tensor, d_pre: Tensor, K: int, D: int, delta: float, start: Tensor) -> Tensor:
-    """The gradient of y [T, M, 3 F'] from that of z [M, D°]; that of the own part goes into d_pre."""
-    T, M, three = d_pre.shape
+    """The gradient of y [T, M', 3 F'] from that of z [M, D°]; that of the own part goes into d_pre."""
+    T, rows, three = d_pre.shape
     dy = torch.empty_like(d_pre)
     count = dy.numel() // 3
-    constants = {"K": K, "T": T, "F": D // T, "FP": three // 3, "ZP": dz.shape[1], "B": 512}
+    constants = {"K": K, "F": D // T, "FP": three // 3, "ZP": dz.shape[1], "B": 512}
     with torch.cuda.device_of(dz):
-        scale_back[(triton.cdiv(count, 512),)](dz, start, dy, d_pre, count, M, delta, **constants)
+        scale_back[(triton.cdiv(count, 512),)](dz, start, dy, d_pre, count, len(dz), rows, delta, **constants)
     return dy
