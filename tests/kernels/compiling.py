@@ -1,0 +1,108 @@
+"""Compiles every kernel for a GPU without having one; prints their names and those that no call reached.
+
+A program of its own, for Triton decides on import whether it interprets.
+"""
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+from triton.runtime.jit import JITFunction
+
+import pfgnn.kernels
+from pfgnn.kernels import use
+from pfgnn.kernels.draw import draw_vertex
+from pfgnn.kernels.hashing import fold
+from pfgnn.kernels.norm import activate_graphs
+from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
+from pfgnn.kernels.pna import Weights, pna
+from pfgnn.kernels.segments import Segments, make_segments, segment_max, segment_mean, sum_neighbours
+from pfgnn.kernels.weigh import Stream, normalise, resample
+
+N, G, E, D, TOWERS = 18, 4, 23, 12, 3
+
+
+class NoDevice:
+    """What a launch asks a driver for."""
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("cuda", 90, 32)
+
+
+def backward(function: Callable[..., Tensor], *inputs: Tensor) -> None:
+    """The function and its gradient, of numbers that nobody computes."""
+    leaves = [value.clone().requires_grad_() for value in inputs]
+    out = function(*leaves)
+    out.backward(torch.ones_like(out))
+
+
+def call_all(K: int, dtype: torch.dtype) -> None:
+    """Reach every kernel with K particles."""
+
+    def some(*shape: int) -> Tensor:
+        return torch.zeros(shape, dtype=dtype)
+
+    index = torch.zeros(E, dtype=torch.int64)
+    sources, targets = make_segments(index, N, ordered=False), make_segments(index, N, ordered=True)
+    nodes: Segments = make_segments(torch.arange(N) * G // N, G, ordered=True)
+    keys, k = torch.zeros(G, dtype=torch.int64), torch.arange(K)
+    x, w = some(N, K, D), some(G, K)
+    for reduce in (segment_mean, segment_max):
+        backward(lambda v, reduce=reduce: reduce(v, sources), some(E, K, D))
+    backward(lambda x, own: sum_neighbours(x, own, sources, targets), x, some())
+    backward(lambda h, *p: activate_graphs(h, x, *p, 1e-2, 30.0, nodes), x, *some(3, D))
+    F = D // TOWERS
+    maps = some(TOWERS, 3 * F, F), some(TOWERS, 2 * F), some(D, D), some(TOWERS, 4 * F, 3 * F), some(D, D), some(D)
+    backward(lambda x, e, *maps: pna(x, e, Weights(*maps), 0.7, sources, targets), x, some(E, D), *maps)
+    stream = Stream(keys, 1, 1)
+    backward(
+        lambda scores: draw_vertex(scores, stream, k, 0, torch.arange(N), nodes)[1],
+        torch.zeros(N, K),
+    )
+    for systematic in (True, False):
+        backward(lambda w, systematic=systematic: resample(w, 0.5, systematic, stream)[1], torch.zeros(G, K))
+    backward(normalise, torch.zeros(G, K))
+    fold(keys[:, None], k)
+    fold(keys, 5)
+    ancestors, vertices = torch.zeros(G, K, dtype=torch.int64), torch.zeros(G, K, 1, dtype=torch.int64)
+    backward(lambda H: select_particles(H, ancestors, nodes), x)
+    backward(lambda H, w: average_particles(H, w, nodes), x, w)
+    backward(lambda H: pick_vertices(H, vertices, nodes), x)
+    backward(lambda H, c: add_to_vertices(H, c, vertices, nodes, 30.0), x, some(G, K, 1, D))
+
+
+def main() -> None:
+    """Compile, and print what was and what was not."""
+    driver.set_active(NoDevice())
+    compiled: set[str] = set()
+    run = JITFunction.run
+
+    def compile_only(self: JITFunction, *arguments: object, grid: object, warmup: bool, **options: object) -> object:
+        compiled.add(self.fn.__name__)
+        return run(self, *arguments, grid=grid, warmup=True, **options)
+
+    JITFunction.run = compile_only
+    with use("triton"):
+        call_all(1, torch.float32)  # where Triton takes an argument of 1 for a constant
+        call_all(3, torch.float16)
+    found = pkgutil.iter_modules(pfgnn.kernels.__path__)
+    modules = [importlib.import_module(f"pfgnn.kernels.{module.name}") for module in found]
+    named = {name: value for module in modules for name, value in vars(module).items()}
+    sources = {name: value.src for name, value in named.items() if isinstance(value, JITFunction)}
+    inner = {name for name in sources if any(f"{name}(" in src for other, src in sources.items() if other != name)}
+    print(json.dumps({"compiled": sorted(compiled), "missed": sorted(set(sources) - inner - compiled)}))
+
+
+if __name__ == "__main__":
+    main()
