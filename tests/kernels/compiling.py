@@ -61,7 +61,7 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     for reduce in (segment_mean, segment_max):
         backward(lambda v, reduce=reduce: reduce(v, sources), some(E, K, D))
     backward(lambda x, own: sum_neighbours(x, own, sources, targets), x, some())
-    backward(lambda h, *p: activate_graphs(h, x, *p, 1e-2, 30.0, nodes), x, *some(3, D))
+    backward(lambda h, a, b, c: activate_graphs(h, x, a, b, c, 1e-2, 30.0, nodes), x, *some(3, D))
     F = D // TOWERS
     maps = some(TOWERS, 3 * F, F), some(TOWERS, 2 * F), some(D, D), some(TOWERS, 4 * F, 3 * F), some(D, D), some(D)
     backward(lambda x, e, *maps: pna(x, e, Weights(*maps), 0.7, sources, targets), x, some(E, D), *maps)
