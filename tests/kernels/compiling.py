@@ -54,7 +54,7 @@ def call_all(K: int, dtype: torch.dtype) -> None:
         return torch.zeros(shape, dtype=dtype)
 
     index = torch.zeros(E, dtype=torch.int64)
-    sources, targets = make_segments(index, N, ordered=False), make_segments(index, N, ordered=True)
+    sources, targets = make_segments(index, N, False, other=index), make_segments(index, N, ordered=True)
     nodes: Segments = make_segments(torch.arange(N) * G // N, G, ordered=True)
     keys, k = torch.zeros(G, dtype=torch.int64), torch.arange(K)
     x, w = some(N, K, D), some(G, K)

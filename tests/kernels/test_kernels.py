@@ -41,7 +41,7 @@ def edges(device: torch.device) -> tuple[Segments, Segments]:
     g = torch.Generator().manual_seed(1)
     source = torch.randint(len(NODES), (EDGES,), generator=g).to(device)
     target = torch.randint(len(NODES) - 2, (EDGES,), generator=g).sort().values.to(device)
-    return make_segments(source, len(NODES), ordered=False), make_segments(target, len(NODES), ordered=True)
+    return make_segments(source, len(NODES), False, other=target), make_segments(target, len(NODES), ordered=True)
 
 
 def nodes(device: torch.device) -> Segments:

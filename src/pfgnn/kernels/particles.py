@@ -28,7 +28,7 @@ def pick_vertices(H: Tensor, vertices: Tensor, nodes: Segments) -> Tensor:
     """The embeddings of drawn vertices: H [N, K, D] or [N, 1, D], vertices [G, K, m] -> [G, K, m, D]."""
     if fast(H):
         return apply(_Pick, H, vertices, nodes)
-    return H.flatten(0, 1).index_select(0, _places(vertices, H.shape[1])).view(*vertices.shape, H.shape[2])
+    return _at(H, vertices)
 
 
 def add_to_vertices(H: Tensor, change: Tensor, vertices: Tensor, nodes: Segments, limit: float) -> Tensor:
@@ -40,14 +40,17 @@ def add_to_vertices(H: Tensor, change: Tensor, vertices: Tensor, nodes: Segments
         return apply(_Add, H, change, vertices, nodes, limit)
     K, D = vertices.shape[1], H.shape[2]
     wide = H.expand(-1, K, -1).reshape(-1, D)  # [N K, D]
-    added = wide.index_add(0, _places(vertices, K), change.reshape(-1, D))
+    added = wide.index_add(0, (K * vertices + _particles(vertices)).flatten(), change.reshape(-1, D))
     return added.clamp(-limit, limit).view(len(H), K, D)
 
 
-def _places(vertices: Tensor, K: int) -> Tensor:
-    """Rows of the vertices [G, K, m] in embeddings [N K, D], or [N, D] if K is 1: [G K m]."""
-    column = torch.arange(vertices.shape[1], device=vertices.device)[:, None] if K > 1 else 0
-    return (K * vertices + column).flatten()
+def _at(H: Tensor, vertices: Tensor) -> Tensor:
+    """H [N, K, D] or [N, 1, D] at the vertices [G, K, m]: [G, K, m, D]."""
+    return H[vertices, _particles(vertices) if H.shape[1] > 1 else 0]
+
+
+def _particles(vertices: Tensor) -> Tensor:
+    return torch.arange(vertices.shape[1], device=vertices.device)[:, None]
 
 
 class _Select(torch.autograd.Function):
@@ -91,7 +94,7 @@ class _Pick(torch.autograd.Function):
     def forward(ctx: Any, H: Tensor, vertices: Tensor, nodes: Segments) -> Tensor:
         ctx.save_for_backward(vertices)
         ctx.nodes, ctx.own = nodes, H.shape[1]
-        return H.flatten(0, 1).index_select(0, _places(vertices, H.shape[1])).view(*vertices.shape, H.shape[2])
+        return _at(H, vertices)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
@@ -115,5 +118,4 @@ class _Add(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         out, vertices = ctx.saved_tensors
         g = gradients[0].where(out.abs() < ctx.limit, 0.0)
-        d_change = g.flatten(0, 1).index_select(0, _places(vertices, g.shape[1])).view(*vertices.shape, g.shape[2])
-        return g if ctx.own > 1 or g.shape[1] == 1 else g.sum(1, keepdim=True), d_change, None, None, None
+        return g if ctx.own > 1 or g.shape[1] == 1 else g.sum(1, keepdim=True), _at(g, vertices), None, None, None

@@ -18,12 +18,14 @@ class Segments:
         size: S.
         start: where each segment's rows begin once they are sorted, [S + 1]; None where no kernel reads it.
         order: the rows sorted by segment, [N]; None if they are.
+        across: of edges sorted so, the node at the other end, [N]; None where no kernel reads it.
     """
 
     index: Tensor
     size: int
     start: Tensor | None = None
     order: Tensor | None = None
+    across: Tensor | None = None
 
     @property
     def counts(self) -> Tensor:
@@ -31,15 +33,19 @@ class Segments:
         return self.index.new_zeros(self.size).scatter_add(0, self.index, torch.ones_like(self.index))
 
 
-def make_segments(index: Tensor, size: int, ordered: bool) -> Segments:
-    """Segments of an index [N]; ``ordered`` vouches that it is sorted. Nothing waits for the device."""
+def make_segments(index: Tensor, size: int, ordered: bool, other: Tensor | None = None) -> Segments:
+    """Segments of an index [N]; ``ordered`` vouches that it is sorted. Nothing waits for the device.
+
+    Of edges, ``other`` are the nodes at the other end, [N].
+    """
     if not fast(index):
         return Segments(index, size)
-    order = None
+    order, index_sorted = None, index
     if not ordered:
         index_sorted, order = index.sort(stable=True)
+        other = None if other is None else other.index_select(0, order)
     places = torch.arange(size + 1, device=index.device)
-    return Segments(index, size, torch.searchsorted(index if ordered else index_sorted, places), order)
+    return Segments(index, size, torch.searchsorted(index_sorted, places), order, other)
 
 
 def spread(values: Tensor, segments: Segments) -> Tensor:
@@ -97,7 +103,7 @@ def sum_neighbours(x: Tensor, own: Tensor, sources: Segments, targets: Segments)
 
     The edges lie in order of their targets.
     """
-    if _kernel(x, targets):
+    if sources.across is not None and _kernel(x, targets):
         return apply(_Neighbours, x, own, sources, targets)
     return own * x + segment_sum(spread(x, sources), targets)
 
@@ -173,7 +179,7 @@ class _Max(torch.autograd.Function):
 class _Neighbours(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, own: Tensor, sources: Segments, targets: Segments) -> Tensor:
-        ctx.sources, ctx.targets = sources, targets
+        ctx.sources = sources
         x = x.contiguous()
         ctx.save_for_backward(x, own)
         return _rows_sum(x, targets, sources.index, own=own)
@@ -182,6 +188,5 @@ class _Neighbours(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
         x, own = ctx.saved_tensors
         g = gradients[0].contiguous()
-        reached = ctx.targets.index.index_select(0, ctx.sources.order)  # the targets of each node's own edges
         d_own = torch.dot(g.flatten(), x.flatten()).to(own.dtype) if ctx.needs_input_grad[1] else None
-        return _rows_sum(g, ctx.sources, reached, own=own), d_own, None, None
+        return _rows_sum(g, ctx.sources, ctx.sources.across, own=own), d_own, None, None

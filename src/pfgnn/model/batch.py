@@ -33,7 +33,7 @@ class GraphBatch:
     @cached_property
     def sources(self) -> Segments:
         """The edges that leave each node."""
-        return make_segments(self.edge_index[0], len(self.batch), ordered=False)
+        return make_segments(self.edge_index[0], len(self.batch), ordered=False, other=self.edge_index[1])
 
     @cached_property
     def targets(self) -> Segments:

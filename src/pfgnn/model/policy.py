@@ -101,13 +101,17 @@ def draw_vertices(
     for j in range(m):
         stream = noise.stream(step, Purpose.VERTEX)
         v, log_p_v = draw_vertex(_of_free(scores, free), stream, particles, j, noise.node, graph.nodes)  # [G, K]
-        column = torch.arange(v.shape[1], device=v.device)
-        ok = torch.ones_like(v, dtype=torch.bool) if free is None else free[v, column]
         vertices.append(v)
-        valid.append(ok)
-        log_prob.append(torch.where(ok, log_p_v, 0.0))
+        if free is None:
+            valid.append(torch.ones_like(v, dtype=torch.bool))
+            log_prob.append(log_p_v)
+        else:
+            column = torch.arange(v.shape[1], device=v.device)
+            valid.append(free[v, column])
+            log_prob.append(torch.where(valid[-1], log_p_v, 0.0))
         if j + 1 < m:  # the next draw is over the others
+            column = torch.arange(v.shape[1], device=v.device)
             taken = torch.zeros(len(scores), v.shape[1], dtype=torch.bool, device=v.device)
             taken[v, column] = True
             free = ~taken if free is None else free & ~taken
-    return Draw(torch.stack(vertices, -1), torch.stack(valid, -1), torch.stack(log_prob).sum(0))
+    return Draw(torch.stack(vertices, -1), torch.stack(valid, -1), sum(log_prob[1:], log_prob[0]))
