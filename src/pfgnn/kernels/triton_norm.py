@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 @triton.jit
-def _place(start, K, D, R: tl.constexpr, C: tl.constexpr):
+def _place(start, K, D, C: tl.constexpr):
     graph, particle = tl.program_id(0) // K, tl.program_id(0) % K
     begin, end = tl.load(start + graph), tl.load(start + graph + 1)
     column = tl.program_id(1) * C + tl.arange(0, C)
@@ -15,41 +15,59 @@ def _place(start, K, D, R: tl.constexpr, C: tl.constexpr):
 
 
 @triton.jit
+def _tile(first, end, particle, column, inside, K, R: tl.constexpr):
+    """R rows from a first one on, [R, 1], and where they and the columns are real, [R, C]."""
+    row = (first + tl.arange(0, R))[:, None]
+    return row * K + particle, (row < end) & inside[None, :]
+
+
+@triton.jit
 def norm_forward(
     h, x, scale, shift, mean_scale, out, means, roots, start, K, D, stride, eps, limit,
     RESIDUAL: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    particle, begin, end, column, inside, n = _place(start, K, D, R, C)
-    total = tl.zeros([C], tl.float32)
-    for first in range(begin, end, R):
-        row = first + tl.arange(0, R)
-        mask = (row < end)[:, None] & inside[None, :]
-        v = tl.load(h + (row[:, None] * K + particle) * stride + column[None, :], mask, 0.0).to(tl.float32)
-        total += tl.sum(tl.clamp(v, -limit, limit), 0)
+    particle, begin, end, column, inside, n = _place(start, K, D, C)
+    c = column[None, :]
+    m, here = _tile(begin, end, particle, column, inside, K, R)  # the first rows, for most graphs all, stay on the chip
+    v = tl.clamp(tl.load(h + m * stride + c, here, 0.0).to(tl.float32), -limit, limit)
+    total = tl.sum(v, 0)
+    for first in range(begin + R, end, R):
+        row, mask = _tile(first, end, particle, column, inside, K, R)
+        total += tl.sum(tl.clamp(tl.load(h + row * stride + c, mask, 0.0).to(tl.float32), -limit, limit), 0)
     mean = total / n
     middle = tl.load(mean_scale + column, inside, 0.0).to(tl.float32) * mean
-    squares = tl.zeros([C], tl.float32)
-    for first in range(begin, end, R):
-        row = first + tl.arange(0, R)
-        mask = (row < end)[:, None] & inside[None, :]
-        v = tl.load(h + (row[:, None] * K + particle) * stride + column[None, :], mask, 0.0).to(tl.float32)
-        c = tl.where(mask, tl.clamp(v, -limit, limit) - middle[None, :], 0.0)
-        squares += tl.sum(c * c, 0)
+    v = tl.where(here, v - middle[None, :], 0.0)
+    squares = tl.sum(v * v, 0)
+    for first in range(begin + R, end, R):
+        row, mask = _tile(first, end, particle, column, inside, K, R)
+        w = tl.clamp(tl.load(h + row * stride + c, mask, 0.0).to(tl.float32), -limit, limit)
+        w = tl.where(mask, w - middle[None, :], 0.0)
+        squares += tl.sum(w * w, 0)
     root = 1 / tl.sqrt_rn(squares / n + eps)
     factor = tl.load(scale + column, inside, 0.0).to(tl.float32) * root
     offset = tl.load(shift + column, inside, 0.0).to(tl.float32)
-    for first in range(begin, end, R):
-        row = first + tl.arange(0, R)
-        mask = (row < end)[:, None] & inside[None, :]
-        m = row[:, None] * K + particle
-        place = m * D + column[None, :]
-        v = tl.load(h + m * stride + column[None, :], mask, 0.0).to(tl.float32)
-        y = tl.maximum((tl.clamp(v, -limit, limit) - middle[None, :]) * factor[None, :] + offset[None, :], 0.0)
+    y = tl.maximum(v * factor[None, :] + offset[None, :], 0.0)
+    if RESIDUAL:
+        y += tl.load(x + m * D + c, here, 0.0).to(tl.float32)
+    tl.store(out + m * D + c, y, here)
+    for first in range(begin + R, end, R):
+        row, mask = _tile(first, end, particle, column, inside, K, R)
+        w = tl.clamp(tl.load(h + row * stride + c, mask, 0.0).to(tl.float32), -limit, limit)
+        y = tl.maximum((w - middle[None, :]) * factor[None, :] + offset[None, :], 0.0)
         if RESIDUAL:
-            y += tl.load(x + place, mask, 0.0).to(tl.float32)
-        tl.store(out + place, y, mask)
+            y += tl.load(x + row * D + c, mask, 0.0).to(tl.float32)
+        tl.store(out + row * D + c, y, mask)
     tl.store(means + tl.program_id(0) * D + column, mean, inside)
     tl.store(roots + tl.program_id(0) * D + column, root, inside)
+
+
+@triton.jit
+def _centred(g, h, m, mask, c, D, stride, limit, middle, factor, beta):
+    """h as it is, h - α μ, and the gradient before the activation."""
+    v = tl.load(h + m * stride + c, mask, 0.0).to(tl.float32)
+    centred = tl.where(mask, tl.clamp(v, -limit, limit) - middle[None, :], 0.0)
+    dz = tl.load(g + m * D + c, mask, 0.0).to(tl.float32)
+    return v, centred, tl.where(centred * factor[None, :] + beta[None, :] > 0, dz, 0.0)
 
 
 @triton.jit
@@ -57,41 +75,32 @@ def norm_back(
     g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, limit,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    particle, begin, end, column, inside, n = _place(start, K, D, R, C)
-    own = tl.program_id(0) * D + column
+    particle, begin, end, column, inside, n = _place(start, K, D, C)
+    own, c = tl.program_id(0) * D + column, column[None, :]
     mean, root = tl.load(means + own, inside, 0.0), tl.load(roots + own, inside, 0.0)
     alpha = tl.load(mean_scale + column, inside, 0.0).to(tl.float32)
-    gamma = tl.load(scale + column, inside, 0.0).to(tl.float32)
     beta = tl.load(shift + column, inside, 0.0).to(tl.float32)
-    middle, factor = alpha * mean, gamma * root
-    sum_dz, sum_dz_c, sum_c = tl.zeros([C], tl.float32), tl.zeros([C], tl.float32), tl.zeros([C], tl.float32)
-    for first in range(begin, end, R):
-        row = first + tl.arange(0, R)
-        mask = (row < end)[:, None] & inside[None, :]
-        m = row[:, None] * K + particle
-        place = m * D + column[None, :]
-        v = tl.load(h + m * stride + column[None, :], mask, 0.0).to(tl.float32)
-        c = tl.where(mask, tl.clamp(v, -limit, limit) - middle[None, :], 0.0)
-        dz = tl.load(g + place, mask, 0.0).to(tl.float32)
-        dz = tl.where(c * factor[None, :] + beta[None, :] > 0, dz, 0.0)
-        sum_dz += tl.sum(dz, 0)
-        sum_dz_c += tl.sum(dz * c, 0)
-        sum_c += tl.sum(c, 0)
+    middle, factor = alpha * mean, tl.load(scale + column, inside, 0.0).to(tl.float32) * root
+    m, here = _tile(begin, end, particle, column, inside, K, R)
+    v, centred, dz = _centred(g, h, m, here, c, D, stride, limit, middle, factor, beta)
+    sum_dz, sum_dz_c, sum_c = tl.sum(dz, 0), tl.sum(dz * centred, 0), tl.sum(centred, 0)
+    for first in range(begin + R, end, R):
+        row, mask = _tile(first, end, particle, column, inside, K, R)
+        _, w, dw = _centred(g, h, row, mask, c, D, stride, limit, middle, factor, beta)
+        sum_dz += tl.sum(dw, 0)
+        sum_dz_c += tl.sum(dw * w, 0)
+        sum_c += tl.sum(w, 0)
     # z = γ c r + β, r = (mean c² + ε)^(-1/2): dc = γ r dz - c γ r³ / n Σ dz c, and h moves c by 1 - α / n.
     pull = factor * root * root * sum_dz_c / n
     sum_dc = factor * sum_dz - pull * sum_c
-    for first in range(begin, end, R):
-        row = first + tl.arange(0, R)
-        mask = (row < end)[:, None] & inside[None, :]
-        m = row[:, None] * K + particle
-        place = m * D + column[None, :]
-        v = tl.load(h + m * stride + column[None, :], mask, 0.0).to(tl.float32)
-        c = tl.clamp(v, -limit, limit) - middle[None, :]
-        dz = tl.load(g + place, mask, 0.0).to(tl.float32)
-        dz = tl.where(c * factor[None, :] + beta[None, :] > 0, dz, 0.0)
-        dc = factor[None, :] * dz - pull[None, :] * c
-        d = tl.where(tl.abs(v) <= limit, dc - (alpha * sum_dc / n)[None, :], 0.0)
-        tl.store(dh + place, d, mask)
+    back = alpha * sum_dc / n
+    d = factor[None, :] * dz - pull[None, :] * centred - back[None, :]
+    tl.store(dh + m * D + c, tl.where(tl.abs(v) <= limit, d, 0.0), here)
+    for first in range(begin + R, end, R):
+        row, mask = _tile(first, end, particle, column, inside, K, R)
+        u, w, dw = _centred(g, h, row, mask, c, D, stride, limit, middle, factor, beta)
+        d = factor[None, :] * dw - pull[None, :] * w - back[None, :]
+        tl.store(dh + row * D + c, tl.where(tl.abs(u) <= limit, d, 0.0), mask)
     part = parts + tl.program_id(0) * 3 * D + column
     tl.store(part, root * sum_dz_c, inside)
     tl.store(part + D, sum_dz, inside)
@@ -149,5 +158,5 @@ def _cut(h: Tensor, start: Tensor) -> tuple[int, int, tuple[int, int], dict[str,
     D, graphs = h.shape[-1], len(start) - 1
     K = h.shape[1:].numel() // D
     C = min(32, triton.next_power_of_2(D))
-    R = max(2, min(32, triton.next_power_of_2(-(-len(h) // graphs))))
+    R = max(2, min(64, triton.next_power_of_2(-(-3 * len(h) // (2 * graphs)))))  # half as many again as on average
     return K, D, (graphs * K, triton.cdiv(D, C)), {"R": R, "C": C}
