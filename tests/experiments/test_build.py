@@ -259,7 +259,7 @@ def test_numbers_reach_the_model() -> None:
     assert isinstance(step, PNA)
     assert (len(first.convs), len(step.convs)) == (2, 1)
     assert (first.residual, type(first.norms[0]).__name__) == (False, "LayerNorm")
-    assert first.get_submodule("convs.0").towers == 2
+    assert len(first.get_parameter("convs.0.post")) == 2
     assert model.individualise.dimensions == 4
     assert model.resample.alpha == 0.25
     assert model.readout.pool is not None
