@@ -1,12 +1,15 @@
+from dataclasses import replace
+
 import pytest
 import torch
+from torch import nn
 from torch_geometric.nn import GraphNorm as PyGGraphNorm
 
-from pfgnn.kernels.segments import make_segments
-from pfgnn.model.norms import NORMS, GraphNorm
+from pfgnn.model.batch import GraphBatch
+from pfgnn.model.norms import NORMS, BatchNorm, GraphNorm
 
 BATCH = torch.tensor([0] * 5 + [1] * 7)
-NODES = make_segments(BATCH, 2, ordered=True)
+GRAPHS = GraphBatch(torch.zeros(2, 0, dtype=torch.int64), None, BATCH, 2)
 
 
 def test_graph_norm_is_pygs_on_each_particle(dtype: torch.dtype) -> None:
@@ -14,7 +17,7 @@ def test_graph_norm_is_pygs_on_each_particle(dtype: torch.dtype) -> None:
     ours, theirs = GraphNorm(4, eps=1e-2).to(dtype), PyGGraphNorm(4, eps=1e-2).to(dtype)
     for name, parameter in (("scale", theirs.weight), ("shift", theirs.bias), ("mean_scale", theirs.mean_scale)):
         getattr(ours, name).data = parameter.data = torch.randn(4, dtype=dtype)
-    got = ours.normalise(h, NODES)
+    got = ours.normalise(h, GRAPHS)
     for k in range(3):
         torch.testing.assert_close(got[:, k], theirs(h[:, k], BATCH, batch_size=2))
 
@@ -22,14 +25,42 @@ def test_graph_norm_is_pygs_on_each_particle(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("name", NORMS)
 def test_huge_values_stay_finite(name: str) -> None:
     h = torch.randn(12, 3, 4) * 1e38
-    assert NORMS[name](4).normalise(h, NODES).isfinite().all()
+    assert NORMS[name](4).normalise(h, GRAPHS).isfinite().all()
 
 
 def test_equal_nodes_are_not_blown_up() -> None:
     h = (torch.randn(1, 4) * 1000).expand(12, 4)
-    assert GraphNorm(4).normalise(h, NODES).abs().max() < 1e-2
+    assert GraphNorm(4).normalise(h, GRAPHS).abs().max() < 1e-2
+
+
+def test_batch_norm_is_torchs_in_training_and_evaluation(dtype: torch.dtype) -> None:
+    ours, theirs = BatchNorm(4).to(dtype), nn.BatchNorm1d(4).to(dtype)
+    for own, parameter in ((ours.scale, theirs.weight), (ours.shift, theirs.bias)):
+        own.data = parameter.data = torch.randn(4, dtype=dtype)
+    for _ in range(3):
+        h = torch.randn(12, 3, 4, dtype=dtype) * 3 + 1
+        mine, other = h.clone().requires_grad_(), h.clone().requires_grad_()
+        got, want = ours.normalise(mine, GRAPHS), theirs(other.view(-1, 4)).view_as(h)
+        torch.testing.assert_close(got, want)
+        weight = torch.randn_like(got)
+        (got * weight).sum().backward()
+        (want * weight).sum().backward()
+        torch.testing.assert_close(mine.grad, other.grad, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(ours.mean, theirs.running_mean)
+    torch.testing.assert_close(ours.variance, theirs.running_var)
+    torch.testing.assert_close(ours.eval().normalise(h, GRAPHS), theirs.eval()(h.view(-1, 4)).view_as(h))
+
+
+def test_batch_norm_leaves_padding_out() -> None:
+    plain, padded = BatchNorm(4), BatchNorm(4)
+    h = torch.randn(12, 3, 4)
+    want = plain.normalise(h[:5], replace(GRAPHS, batch=BATCH[:5], num_graphs=1))
+    got = padded.normalise(h, replace(GRAPHS, padded=True))
+    torch.testing.assert_close(got[:5], want)
+    torch.testing.assert_close(padded.variance, plain.variance)
+    assert not torch.allclose(BatchNorm(4).normalise(h, GRAPHS)[:5], want, atol=1e-3)
 
 
 def test_batch_norm_of_one_row_in_training() -> None:
     with pytest.raises(ValueError, match="norm='batch' needs more than one node and particle in training"):
-        NORMS["batch"](4).normalise(torch.zeros(1, 1, 4), make_segments(BATCH[:1], 1, ordered=True))
+        NORMS["batch"](4).normalise(torch.zeros(1, 1, 4), replace(GRAPHS, batch=BATCH[:1], num_graphs=1))

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from pfgnn.data.batching import Batch, pad_batch
 from pfgnn.data.task import Task
+from pfgnn.model import GIN, PFGNN
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.loop import Trainer
 from pfgnn.training.replay import WARM_UPS, Replayed
@@ -67,6 +68,13 @@ def test_padding_changes_no_gradient(tmp_path: Path, task: str, device: torch.de
     step = of.step.function if isinstance(of.step, Replayed) else of.step
     for number, (plain, padded) in enumerate(zip(batches(of, False), batches(of, True), strict=True)):
         assert_same(results(of, step, plain, number), results(of, step, padded, number))
+
+
+def test_padding_does_not_enter_a_norm_over_the_batch(tmp_path: Path, device: torch.device) -> None:
+    model = PFGNN(GIN(8, layers=2, norm="batch"), 2, steps=1, particles=2)
+    of = trainer(tmp_path, replace(CONFIG, learning_rate=0.0, clip=None), model=model, fabric=make_fabric(device.type))
+    for number, (plain, padded) in enumerate(zip(batches(of, False), batches(of, True), strict=True)):
+        assert_same(results(of, of.plain, plain, number), results(of, of.plain, padded, number))
 
 
 def test_a_step_holds_on_to_nothing(tmp_path: Path) -> None:

@@ -18,12 +18,14 @@ class GraphBatch:
         edge_attr: [E, ...], or None.
         batch: the sorted graph number of each node, [N].
         num_graphs: G.
+        padded: whether the last graph only fills up the batch.
     """
 
     edge_index: Tensor
     edge_attr: Tensor | None
     batch: Tensor
     num_graphs: int
+    padded: bool = False
 
     @cached_property
     def nodes(self) -> Segments:

@@ -1,6 +1,6 @@
 """Normalisation of node embeddings between layers: per graph and particle, batch, layer, none.
 
-All take embeddings [N, ..., D] with the nodes first, and the nodes of each graph.
+All take embeddings [N, ..., D] with the nodes first, and the graphs they belong to.
 """
 
 from abc import ABC, abstractmethod
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.norm import activate_graphs, normalise_graphs
-from pfgnn.kernels.segments import Segments
+from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import bounded, largest
 
 
@@ -17,12 +17,12 @@ class Norm(nn.Module, ABC):
     """A normalisation, and what follows it in a layer."""
 
     @abstractmethod
-    def normalise(self, h: Tensor, nodes: Segments) -> Tensor:
+    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
         """Normalise: h [N, ..., D] -> [N, ..., D]."""
 
-    def forward(self, h: Tensor, x: Tensor | None, nodes: Segments) -> Tensor:
+    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
         """relu(norm(h)), plus x if it is given: [N, ..., D] -> [N, ..., D]."""
-        y = self.normalise(h, nodes).relu()
+        y = self.normalise(h, graph).relu()
         return y if x is None else x + y
 
 
@@ -50,32 +50,65 @@ class GraphNorm(Norm):
         nn.init.zeros_(self.shift)
         nn.init.ones_(self.mean_scale)
 
-    def normalise(self, h: Tensor, nodes: Segments) -> Tensor:
+    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
         """Normalise; see the class."""
-        return normalise_graphs(h, self.scale, self.shift, self.mean_scale, self.eps, largest(h.dtype), nodes)
+        return normalise_graphs(h, self.scale, self.shift, self.mean_scale, self.eps, largest(h.dtype), graph.nodes)
 
-    def forward(self, h: Tensor, x: Tensor | None, nodes: Segments) -> Tensor:
+    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
         """relu(norm(h)), plus x if it is given."""
-        return activate_graphs(h, x, self.scale, self.shift, self.mean_scale, self.eps, largest(h.dtype), nodes)
+        return activate_graphs(h, x, self.scale, self.shift, self.mean_scale, self.eps, largest(h.dtype), graph.nodes)
 
 
 class BatchNorm(Norm):
-    """Batch normalisation over all nodes, graphs and particles, with running statistics.
+    """y = γ (h - μ) / √(σ² + ε) + β, μ and σ² over all nodes, graphs and particles; in evaluation their running means.
 
-    On regular graphs these statistics are worthless (all nodes are equal before the first individualisation):
-    training and evaluation then disagree. Here for comparison; see ``pfgnn.testing.assert_train_eval_agree``.
+    nn.BatchNorm1d but that it leaves out a graph that only fills up the batch. On regular graphs the running means are
+    worthless (all nodes are equal before the first individualisation): training and evaluation then disagree. See
+    ``pfgnn.testing.assert_train_eval_agree``.
+
+    Args: width: D.  momentum: of the running means.  eps: ε.
     """
 
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.norm = nn.BatchNorm1d(width)
+    mean: Tensor
+    variance: Tensor
 
-    def normalise(self, h: Tensor, nodes: Segments) -> Tensor:
+    def __init__(self, width: int, momentum: float = 0.1, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.momentum, self.eps = momentum, eps
+        self.scale = nn.Parameter(torch.ones(width))
+        self.shift = nn.Parameter(torch.zeros(width))
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("variance", torch.ones(width))
+
+    def reset_parameters(self) -> None:
+        """Back to γ = 1, β = 0 and nothing seen."""
+        for one in (self.scale, self.variance):
+            nn.init.ones_(one)
+        for zero in (self.shift, self.mean):
+            nn.init.zeros_(zero)
+
+    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
         """Normalise; see the class."""
-        rows = bounded(h).reshape(-1, h.shape[-1])
-        if self.training and len(rows) == 1:
+        h = bounded(h).to(torch.promote_types(h.dtype, self.scale.dtype))
+        mean, variance = self._observe(h, graph) if self.training else (self.mean, self.variance)
+        return self.scale * (h - mean) * torch.rsqrt(variance + self.eps) + self.shift
+
+    def _observe(self, h: Tensor, graph: GraphBatch) -> tuple[Tensor, Tensor]:
+        """Mean and variance of the batch, [D] each, which also move the running means."""
+        rows, D = h.shape[:-1].numel(), h.shape[-1]
+        if rows == 1:
             raise ValueError("norm='batch' needs more than one node and particle in training, but there is one")
-        return self.norm(rows).view_as(h)
+        count = torch.full((), rows, dtype=h.dtype, device=h.device)
+        weight = torch.ones((), dtype=h.dtype, device=h.device)
+        if graph.padded:
+            real = (graph.batch < graph.num_graphs - 1).to(h.dtype)
+            weight, count = real.view(-1, *(1,) * (h.dim() - 1)), real.sum() * (rows // len(h))
+        mean = (weight * h).reshape(-1, D).sum(0) / count
+        variance = (weight * (h - mean).square()).reshape(-1, D).sum(0) / count
+        with torch.no_grad():
+            self.mean.lerp_(mean.to(self.mean.dtype), self.momentum)
+            self.variance.lerp_((variance * count / (count - 1)).to(self.variance.dtype), self.momentum)
+        return mean, variance
 
 
 class LayerNorm(Norm):
@@ -85,7 +118,7 @@ class LayerNorm(Norm):
         super().__init__()
         self.norm = nn.LayerNorm(width)
 
-    def normalise(self, h: Tensor, nodes: Segments) -> Tensor:
+    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
         """Normalise; see the class."""
         return self.norm(bounded(h))
 
@@ -96,7 +129,7 @@ class NoNorm(Norm):
     def __init__(self, width: int) -> None:
         super().__init__()
 
-    def normalise(self, h: Tensor, nodes: Segments) -> Tensor:
+    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
         """Return h; see the class."""
         return bounded(h)
 

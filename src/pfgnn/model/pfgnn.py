@@ -16,6 +16,7 @@ from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.belief import Belief, effective_sample_size, initial_belief
 from pfgnn.model.features import Constant, encoder
 from pfgnn.model.individualise import Individualise, Multiplicative
+from pfgnn.model.norms import BatchNorm
 from pfgnn.model.numeric import check_module, check_positive
 from pfgnn.model.observe import SetObservation
 from pfgnn.model.policy import Draw, MLPPolicy, allowed_vertices, draw_vertices, mark_used
@@ -143,6 +144,7 @@ class PFGNN(nn.Module):
         node_key: Tensor | None = None,
         chunk: int | None = None,
         num_graphs: int | None = None,
+        padded: bool = False,
     ) -> Output:
         """Run Algorithm 1 on a batch of graphs.
 
@@ -159,9 +161,11 @@ class PFGNN(nn.Module):
             chunk: particles computed at a time, to bound memory, and computed again for the gradient; the numbers stay
                 the same.
             num_graphs: G; whoever gives it vouches for the input, which is then not checked: on a GPU nothing waits.
+            padded: whether the last graph only fills up the batch, so that norms over the batch leave it out.
         """
         K = self.particles if particles is None else check_positive("particles", particles)
         H, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs)  # 3
+        graph = replace(graph, padded=padded)
         size = self._chunk(chunk, K)
         chunks = [slice(k, min(k + size, K)) for k in range(0, K, size)]
 
@@ -241,7 +245,7 @@ class PFGNN(nn.Module):
     def _chunk(self, chunk: int | None, K: int) -> int:
         if chunk is None:
             return K
-        if self.training and any(isinstance(part, _BatchNorm | _DropoutNd) for part in self.modules()):
+        if self.training and any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules()):
             raise ValueError("chunk must be None in training with batch normalisation or dropout, whose numbers change")
         return check_positive("chunk", chunk)
 

@@ -64,7 +64,7 @@ class Replayed:
 def replayable(model: nn.Module, fabric: Fabric) -> bool:
     """Whether a pass may be held by a CUDA graph: one GPU, and a model of static shapes.
 
-    And no norm over the batch, which its padding would enter.
+    And none of torch's norms over the batch, which its padding would enter.
     """
     static = all(getattr(part.backbone, "static", False) for part in model.modules() if isinstance(part, Refine))
     static = static and not any(isinstance(part, _BatchNorm) for part in model.modules())

@@ -57,6 +57,7 @@ class Step:
             graph_key=fold(batch.graph_key, place),
             num_graphs=graphs,
             chunk=self.chunk,
+            padded=graphs > batch.num_graphs,
         )
         y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
         losses = graph_losses(self.task, output.prediction, y, batch.batch, graphs, self.class_weights)

@@ -56,7 +56,7 @@ class Stack(nn.Module):
     def refine(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """Run the layers on a graph: x [N, D] or [N, K, D] -> like x."""
         for conv, norm in zip(self.convs, self.norms, strict=True):
-            x = norm(conv(x, graph), x if self.residual else None, graph.nodes)
+            x = norm(conv(x, graph), x if self.residual else None, graph)
         return x
 
 
