@@ -193,6 +193,30 @@ def test_vertices(own: int, device: torch.device) -> None:
     assert_twins(lambda H, c: add_to_vertices(H, c, vertices, graphs, 30.0), H, change)
 
 
+def test_many_draws_of_one_vertex_give_the_same_gradient_twice() -> None:
+    """On a CPU's several threads, where some of torch's scattered sums depend on who comes first."""
+    nodes = make_segments(torch.zeros(30, dtype=torch.int64), 1, ordered=True)
+    H, vertices = torch.randn(30, 1, 64, requires_grad=True), torch.randint(30, (1, 2048, 1))
+    weight = torch.randn(1, 2048, 1, 64)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        found = [torch.autograd.grad(pick_vertices(H, vertices, nodes), H, weight)[0] for _ in range(20)]
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(found[0], again) for again in found)
+
+
+def test_a_second_derivative_is_refused_by_kernels(device: torch.device) -> None:
+    x = torch.randn(len(NODES), 3, 4, device=device, requires_grad=True)
+    scale, shift, mean_scale = torch.randn(3, 4, device=device)
+    with use("triton"):
+        y = activate_graphs(x, None, scale, shift, mean_scale, 1e-2, 30.0, nodes(device))
+        (first,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
+        with pytest.raises(RuntimeError, match="once_differentiable"):
+            first.square().sum().backward()
+
+
 def test_normalise(device: torch.device) -> None:
     torch.manual_seed(0)
     log_weights = torch.randn(6, 5, device=device)

@@ -61,6 +61,13 @@ def test_batch_norm_leaves_padding_out() -> None:
     assert not torch.allclose(BatchNorm(4).normalise(h, GRAPHS)[:5], want, atol=1e-3)
 
 
+def test_batch_norm_of_one_real_row_and_padding_stays_finite() -> None:
+    norm = BatchNorm(4)
+    graphs = replace(GRAPHS, batch=torch.tensor([0, 1, 1]), padded=True)
+    assert norm.normalise(torch.randn(3, 1, 4), graphs).isfinite().all()
+    assert norm.variance.isfinite().all()
+
+
 def test_batch_norm_of_one_row_in_training() -> None:
     with pytest.raises(ValueError, match="norm='batch' needs more than one node and particle in training"):
         NORMS["batch"](4).normalise(torch.zeros(1, 1, 4), replace(GRAPHS, batch=BATCH[:1], num_graphs=1))

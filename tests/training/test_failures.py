@@ -42,6 +42,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_leaves_a_good_checkpoint(
     assert f"the last good checkpoint is {tmp_path / LAST}" in str(caught.value)
     tensors, state = read_checkpoint(tmp_path / LAST)
     assert state["run"]["update"] == kept
+    assert read_checkpoint(tmp_path / BEST).state["run"]["update"] == of.state.best_update  # the best so far is kept
     assert all(bool(tensor.isfinite().all()) for tensor in tensors.values())
     assert len(lines(tmp_path)) == 2
 

@@ -84,6 +84,8 @@ def tell_pairs_apart(
     """
     if dataset.pairs is None or not len(dataset.pairs):
         raise ValueError(f"the dataset {dataset.name} must have pairs to be told apart, but it has none")
+    if not forward.embed:
+        raise ValueError("forward must give embeddings too, embed=True, by which the paper's rule goes")
     first, second = torch.from_numpy(dataset.pairs.astype(np.int64)).T
     sampler = _Sampler(forward, dataset, batch_size, seed)
     C = dataset.task.outputs

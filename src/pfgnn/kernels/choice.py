@@ -2,21 +2,24 @@
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 from pfgnn import __version__
 
 MODES = ("auto", "plain", "triton")
 FAST_TYPES = (torch.float32, torch.bfloat16, torch.float16)
+
+Backward = TypeVar("Backward", bound=Callable[..., Any])
 
 _mode = "auto"
 
@@ -49,6 +52,11 @@ def apply(function: type[Function], *inputs: Any) -> Any:
     return function.apply(*inputs)
 
 
+def once(backward: Backward) -> Backward:
+    """A backward that is no function of its own inputs' gradient: a second one is refused, not silently wrong."""
+    return cast(Backward, once_differentiable(backward))
+
+
 @cache
 def _has_triton() -> bool:
     if find_spec("triton") is None:
@@ -59,7 +67,8 @@ def _has_triton() -> bool:
 
 def _announce() -> None:
     """Say why the first steps on a new machine take longer. Triton keeps what it compiled in a cache of its own."""
-    folder = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
+    home = Path(os.environ.get("TRITON_HOME") or os.path.expanduser("~"))
+    folder = Path(os.environ.get("TRITON_CACHE_DIR") or home / ".triton" / "cache")
     known = folder / f"pfgnn-{__version__}-on-{torch.cuda.get_device_name().replace(' ', '-')}"
     if known.exists():
         return

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import apply, fast
+from pfgnn.kernels.choice import apply, fast, once
 from pfgnn.kernels.hashing import fold, gumbel, uniform
 from pfgnn.kernels.segments import Segments, segment_log_softmax, segment_max, segment_min, spread
 from pfgnn.kernels.weigh import Stream
@@ -56,6 +56,7 @@ class _Draw(torch.autograd.Function):
         return v, log_p
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None, None, None]:
         from pfgnn.kernels.triton_draw import draw_backward
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import apply, fast
+from pfgnn.kernels.choice import apply, fast, once
 from pfgnn.kernels.segments import Segments, segment_mean, spread
 
 
@@ -54,6 +54,7 @@ class _Activate(torch.autograd.Function):
         return out
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.kernels.triton_norm import activate_backward
 

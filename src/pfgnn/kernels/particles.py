@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import apply, fast
+from pfgnn.kernels.choice import apply, fast, once
 from pfgnn.kernels.segments import Segments, segment_sum, spread
 
 
@@ -28,7 +28,7 @@ def pick_vertices(H: Tensor, vertices: Tensor, nodes: Segments) -> Tensor:
     """The embeddings of drawn vertices: H [N, K, D] or [N, 1, D], vertices [G, K, m] -> [G, K, m, D]."""
     if fast(H):
         return apply(_Pick, H, vertices, nodes)
-    return _at(H, vertices)
+    return H.flatten(0, 1).index_select(0, _places(vertices, H.shape[1])).view(*vertices.shape, H.shape[2])
 
 
 def add_to_vertices(H: Tensor, change: Tensor, vertices: Tensor, nodes: Segments, limit: float) -> Tensor:
@@ -40,13 +40,18 @@ def add_to_vertices(H: Tensor, change: Tensor, vertices: Tensor, nodes: Segments
         return apply(_Add, H, change, vertices, nodes, limit)
     K, D = vertices.shape[1], H.shape[2]
     wide = H.expand(-1, K, -1).reshape(-1, D)  # [N K, D]
-    added = wide.index_add(0, (K * vertices + _particles(vertices)).flatten(), change.reshape(-1, D))
+    added = wide.index_add(0, _places(vertices, K), change.reshape(-1, D))
     return added.clamp(-limit, limit).view(len(H), K, D)
 
 
 def _at(H: Tensor, vertices: Tensor) -> Tensor:
-    """H [N, K, D] or [N, 1, D] at the vertices [G, K, m]: [G, K, m, D]."""
+    """H [N, K, D] or [N, 1, D] at the vertices [G, K, m], for code without gradients: [G, K, m, D]."""
     return H[vertices, _particles(vertices) if H.shape[1] > 1 else 0]
+
+
+def _places(vertices: Tensor, K: int) -> Tensor:
+    """Rows of the vertices [G, K, m] in embeddings [N K, D], or [N, D] if K is 1: [G K m]."""
+    return (K * vertices + (_particles(vertices) if K > 1 else 0)).flatten()
 
 
 def _particles(vertices: Tensor) -> Tensor:
@@ -63,6 +68,7 @@ class _Select(torch.autograd.Function):
         return select(H.contiguous(), ancestors, nodes.index)
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         from pfgnn.kernels.triton_particles import select_backward
 
@@ -81,6 +87,7 @@ class _Average(torch.autograd.Function):
         return average(H, log_weights, nodes.index)
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
         from pfgnn.kernels.triton_particles import average_backward
 
@@ -97,6 +104,7 @@ class _Pick(torch.autograd.Function):
         return _at(H, vertices)
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         from pfgnn.kernels.triton_particles import scatter_vertices
 
@@ -115,6 +123,7 @@ class _Add(torch.autograd.Function):
         return out
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         out, vertices = ctx.saved_tensors
         g = gradients[0].where(out.abs() < ctx.limit, 0.0)

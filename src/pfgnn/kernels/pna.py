@@ -1,13 +1,13 @@
-"""PNA's layer. The plain form says what it computes; the fast one stores no message and no scaled aggregate."""
+"""PNA's layer. The plain form says what it computes; forward the fast one stores no message and no scaled aggregate."""
 
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import apply, fast
+from pfgnn.kernels.choice import apply, fast, once
 from pfgnn.kernels.segments import Segments, segment_max, segment_mean, segment_min, spread
-from pfgnn.kernels.streams import beside, join
+from pfgnn.kernels.streams import beside, joined
 
 FLOOR = 1e-5  # a variance up to this counts as 0, as in PyG, which keeps the gradient of its root finite
 
@@ -74,8 +74,8 @@ def pna(
 class _PNA(torch.autograd.Function):
     """On rows padded to multiples of 8, which the libraries for matrices want; a column of ones carries the biases.
 
-    D' and F' are D and F padded, D° and F° are D + 1 and F + 1, and M' is M = N K in whole shares. Padding is 0 in
-    every weight and in every row's gradient, so it changes no sum.
+    D' and F' are D and F padded, D° and F° are D + 1 and F + 1 padded, and M' is M = N K in whole shares. Padding is 0
+    in every weight and in every row's gradient, so it changes no sum.
     """
 
     @staticmethod
@@ -88,19 +88,20 @@ class _PNA(torch.autograd.Function):
         F = D // T
         dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
         near, one_more = kernels.padded(F), kernels.padded(F + 1)  # F', F°
-        X_edge = C = r = None
-        with beside(x):
-            if edge_attr is not None and weights.edge is not None:
-                X_edge = kernels.pad(edge_attr[None], len(edge_attr), kernels.padded(D), dtype)[0]  # [E, D']
-                C = kernels.pad(weights.edge.view(T, F, D), near, kernels.padded(D), dtype).flatten(0, 1)  # [T F', D']
-                r = X_edge @ C.T  # [E, T F']
-            U = kernels.pad(weights.post.view(4 * T, 3 * F, F), 3 * near, near, dtype).view(T, 4 * near, 3 * near)
-            V = kernels.pad(weights.mix[None], kernels.padded(D), kernels.padded(D + 1), dtype, weights.mix_bias)[0]
-        X = kernels.split_towers(x.reshape(N * K, D), T, dtype)  # [T, M', F°]
-        W = kernels.pad(weights.pre.view(3 * T, F, F), near, one_more, dtype, weights.pre_bias, group=3)
-        W = W.view(T, 3 * near, one_more)
-        pre = torch.bmm(X, W.mT)  # [T, M', 3 F']
-        join(x)
+        with joined(x):
+            X_edge = C = r = None
+            with beside(x):
+                if edge_attr is not None and weights.edge is not None:
+                    X_edge = kernels.pad(edge_attr[None], len(edge_attr), kernels.padded(D), dtype)[0]  # [E, D']
+                    C = kernels.pad(weights.edge.view(T, F, D), near, kernels.padded(D), dtype)
+                    C = C.flatten(0, 1)  # [T F', D']
+                    r = X_edge @ C.T  # [E, T F']
+                U = kernels.pad(weights.post.view(4 * T, 3 * F, F), 3 * near, near, dtype).view(T, 4 * near, 3 * near)
+                V = kernels.pad(weights.mix[None], kernels.padded(D), kernels.padded(D + 1), dtype, weights.mix_bias)[0]
+            X = kernels.split_towers(x.reshape(N * K, D), T, dtype)  # [T, M', F°]
+            W = kernels.pad(weights.pre.view(3 * T, F, F), near, one_more, dtype, weights.pre_bias, group=3)
+            W = W.view(T, 3 * near, one_more)
+            pre = torch.bmm(X, W.mT)  # [T, M', 3 F']
         a = kernels.aggregate(pre, r, N * K, K, sources.index, targets.start)  # [T, M', 4 F']
         y = torch.bmm(a, U)  # [T, M', 3 F']
         z = kernels.scale(y, pre, N * K, K, D, delta, targets.start)  # [M, D°]
@@ -109,6 +110,7 @@ class _PNA(torch.autograd.Function):
         return (z @ V.T)[:, :D].view(x.shape)
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.kernels import triton_pna as kernels
 
@@ -116,27 +118,27 @@ class _PNA(torch.autograd.Function):
         (N, K, D), T = ctx.shape, len(U)
         F = D // T
         g = kernels.pad(gradients[0].reshape(1, N * K, D), N * K, kernels.padded(D), X.dtype)[0]  # [M, D']
-        with beside(g):
-            d_mix = g.T @ z  # [D', D°]
-            d_mix, d_mix_bias = d_mix[:D, :D].contiguous(), d_mix[:D, D].contiguous()
-        d_pre = torch.empty_like(pre)
-        dy = kernels.scale_gradients(g @ V, d_pre, K, D, ctx.delta, ctx.targets.start)  # [T, M', 3 F']
-        with beside(g):
-            d_post = kernels.sum_products(a, dy).view(4 * T, -1, 3, dy.shape[2] // 3)
-            d_post = d_post[:, :F, :, :F].reshape(T, 4 * F, 3 * F)
-        messages = kernels.message_gradients(
-            torch.bmm(dy, U.mT), pre, r, d_pre, N * K, K, ctx.sources.index, ctx.targets.start
-        )  # [E, K, T F']
-        d_edge_attr = d_edge = None
-        if r is not None:
+        with joined(g):
             with beside(g):
-                d_r = kernels.sum_particles(messages)  # [E, T F']
-                d_edge_attr = (d_r @ C)[:, :D]
-                d_edge = (d_r.T @ X_edge).view(T, -1, X_edge.shape[1])[:, :F, :D].reshape(D, D)
-        kernels.sum_messages(messages, d_pre, ctx.sources.order, ctx.sources.start)
-        with beside(g):
-            d_W = kernels.sum_products(d_pre, X).view(T, 3, -1, X.shape[2])
-            d_W, d_bias = d_W[:, :, :F, :F].reshape(T, 3 * F, F), d_W[:, 1:, :F, F].reshape(T, 2 * F)
-        dx = torch.bmm(d_pre, W)[:, : N * K, :F].transpose(0, 1).reshape(ctx.shape)
-        join(g)
+                d_mix = g.T @ z  # [D', D°]
+                d_mix, d_mix_bias = d_mix[:D, :D].contiguous(), d_mix[:D, D].contiguous()
+            d_pre = torch.empty_like(pre)
+            dy = kernels.scale_gradients(g @ V, d_pre, K, D, ctx.delta, ctx.targets.start)  # [T, M', 3 F']
+            with beside(g):
+                d_post = kernels.sum_products(a, dy).view(4 * T, -1, 3, dy.shape[2] // 3)
+                d_post = d_post[:, :F, :, :F].reshape(T, 4 * F, 3 * F)
+            messages = kernels.message_gradients(
+                torch.bmm(dy, U.mT), pre, r, d_pre, N * K, K, ctx.sources.index, ctx.targets.start
+            )  # [E, K, T F']
+            d_edge_attr = d_edge = None
+            if r is not None:
+                with beside(g):
+                    d_r = kernels.sum_particles(messages)  # [E, T F']
+                    d_edge_attr = (d_r @ C)[:, :D]
+                    d_edge = (d_r.T @ X_edge).view(T, -1, X_edge.shape[1])[:, :F, :D].reshape(D, D)
+            kernels.sum_messages(messages, d_pre, ctx.sources.order, ctx.sources.start)
+            with beside(g):
+                d_W = kernels.sum_products(d_pre, X).view(T, 3, -1, X.shape[2])
+                d_W, d_bias = d_W[:, :, :F, :F].reshape(T, 3 * F, F), d_W[:, 1:, :F, F].reshape(T, 2 * F)
+            dx = torch.bmm(d_pre, W)[:, : N * K, :F].transpose(0, 1).reshape(ctx.shape)
         return dx, d_edge_attr, d_W, d_bias, d_edge, d_post, d_mix, d_mix_bias, None, None, None

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import apply, fast
+from pfgnn.kernels.choice import apply, fast, once
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,7 @@ class _Sum(torch.autograd.Function):
         return _rows_sum(values, segments, segments.order, mean)
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         from pfgnn.kernels.triton_segments import spread_rows
 
@@ -168,6 +169,7 @@ class _Max(torch.autograd.Function):
         return out
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         values, out = ctx.saved_tensors
         index = ctx.segments.index
@@ -185,6 +187,7 @@ class _Neighbours(torch.autograd.Function):
         return _rows_sum(x, targets, sources.index, own=own)
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
         x, own = ctx.saved_tensors
         g = gradients[0].contiguous()

@@ -10,25 +10,35 @@ from torch import Tensor
 
 @contextmanager
 def beside(tensor: Tensor) -> Iterator[None]:
-    """Within, kernels run beside those that are called afterwards; before the results are used, :func:`join`.
+    """Within, kernels run beside those that are called afterwards, until the end of :func:`joined`, which is around it.
 
     What they read must stay referenced until then. On a CPU nothing changes.
     """
     if not tensor.is_cuda:
         yield
         return
-    side = _side(tensor.device)
-    side.wait_stream(torch.cuda.current_stream(tensor.device))
+    main = torch.cuda.current_stream(tensor.device)
+    side = _side(main)
+    side.wait_stream(main)
     with torch.cuda.stream(side):
         yield
 
 
-def join(tensor: Tensor) -> None:
-    """From here on, kernels wait for all that ran :func:`beside`."""
-    if tensor.is_cuda:
-        torch.cuda.current_stream(tensor.device).wait_stream(_side(tensor.device))
+@contextmanager
+def joined(tensor: Tensor) -> Iterator[None]:
+    """After it, kernels wait for all that ran :func:`beside` within.
+
+    Also after an exception: no capture of a CUDA graph could end with the second stream left open.
+    """
+    try:
+        yield
+    finally:
+        if tensor.is_cuda:
+            main = torch.cuda.current_stream(tensor.device)
+            main.wait_stream(_side(main))
 
 
 @cache
-def _side(device: torch.device) -> torch.cuda.Stream:
-    return torch.cuda.Stream(device)
+def _side(main: torch.cuda.Stream) -> torch.cuda.Stream:
+    """One for each main stream, whose memory no other stream's work may take over."""
+    return torch.cuda.Stream(main.device)

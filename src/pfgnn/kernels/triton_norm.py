@@ -15,7 +15,7 @@ def _place(start, K, D, C: tl.constexpr):
 
 
 @triton.jit
-def _tile(first, end, particle, column, inside, K, R: tl.constexpr):
+def _tile(first, end, particle, inside, K, R: tl.constexpr):
     """R rows from a first one on, [R, 1], and where they and the columns are real, [R, C]."""
     row = (first + tl.arange(0, R))[:, None]
     return row * K + particle, (row < end) & inside[None, :]
@@ -28,18 +28,18 @@ def norm_forward(
 ):  # fmt: skip
     particle, begin, end, column, inside, n = _place(start, K, D, C)
     c = column[None, :]
-    m, here = _tile(begin, end, particle, column, inside, K, R)  # the first rows, for most graphs all, stay on the chip
+    m, here = _tile(begin, end, particle, inside, K, R)  # the first rows, for most graphs all, stay on the chip
     v = tl.clamp(tl.load(h + m * stride + c, here, 0.0).to(tl.float32), -limit, limit)
     total = tl.sum(v, 0)
     for first in range(begin + R, end, R):
-        row, mask = _tile(first, end, particle, column, inside, K, R)
+        row, mask = _tile(first, end, particle, inside, K, R)
         total += tl.sum(tl.clamp(tl.load(h + row * stride + c, mask, 0.0).to(tl.float32), -limit, limit), 0)
     mean = total / n
     middle = tl.load(mean_scale + column, inside, 0.0).to(tl.float32) * mean
     v = tl.where(here, v - middle[None, :], 0.0)
     squares = tl.sum(v * v, 0)
     for first in range(begin + R, end, R):
-        row, mask = _tile(first, end, particle, column, inside, K, R)
+        row, mask = _tile(first, end, particle, inside, K, R)
         w = tl.clamp(tl.load(h + row * stride + c, mask, 0.0).to(tl.float32), -limit, limit)
         w = tl.where(mask, w - middle[None, :], 0.0)
         squares += tl.sum(w * w, 0)
@@ -51,7 +51,7 @@ def norm_forward(
         y += tl.load(x + m * D + c, here, 0.0).to(tl.float32)
     tl.store(out + m * D + c, y, here)
     for first in range(begin + R, end, R):
-        row, mask = _tile(first, end, particle, column, inside, K, R)
+        row, mask = _tile(first, end, particle, inside, K, R)
         w = tl.clamp(tl.load(h + row * stride + c, mask, 0.0).to(tl.float32), -limit, limit)
         y = tl.maximum((w - middle[None, :]) * factor[None, :] + offset[None, :], 0.0)
         if RESIDUAL:
@@ -81,11 +81,11 @@ def norm_back(
     alpha = tl.load(mean_scale + column, inside, 0.0).to(tl.float32)
     beta = tl.load(shift + column, inside, 0.0).to(tl.float32)
     middle, factor = alpha * mean, tl.load(scale + column, inside, 0.0).to(tl.float32) * root
-    m, here = _tile(begin, end, particle, column, inside, K, R)
+    m, here = _tile(begin, end, particle, inside, K, R)
     v, centred, dz = _centred(g, h, m, here, c, D, stride, limit, middle, factor, beta)
     sum_dz, sum_dz_c, sum_c = tl.sum(dz, 0), tl.sum(dz * centred, 0), tl.sum(centred, 0)
     for first in range(begin + R, end, R):
-        row, mask = _tile(first, end, particle, column, inside, K, R)
+        row, mask = _tile(first, end, particle, inside, K, R)
         _, w, dw = _centred(g, h, row, mask, c, D, stride, limit, middle, factor, beta)
         sum_dz += tl.sum(dw, 0)
         sum_dz_c += tl.sum(dw * w, 0)
@@ -97,7 +97,7 @@ def norm_back(
     d = factor[None, :] * dz - pull[None, :] * centred - back[None, :]
     tl.store(dh + m * D + c, tl.where(tl.abs(v) <= limit, d, 0.0), here)
     for first in range(begin + R, end, R):
-        row, mask = _tile(first, end, particle, column, inside, K, R)
+        row, mask = _tile(first, end, particle, inside, K, R)
         u, w, dw = _centred(g, h, row, mask, c, D, stride, limit, middle, factor, beta)
         d = factor[None, :] * dw - pull[None, :] * w - back[None, :]
         tl.store(dh + row * D + c, tl.where(tl.abs(u) <= limit, d, 0.0), mask)

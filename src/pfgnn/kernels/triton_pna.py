@@ -161,13 +161,13 @@ def sum_of_node(messages, order, start, d_pre, MP, K: tl.constexpr, T: tl.conste
 
 
 @triton.jit
-def sum_of_edge(messages, out, K: tl.constexpr, TD: tl.constexpr, C: tl.constexpr):
+def sum_of_edge(messages, out, K: tl.constexpr, TF: tl.constexpr, C: tl.constexpr):
     """An edge's gradients, summed over the particles."""
     edge, column = tl.program_id(0).to(tl.int64), tl.program_id(1) * C + tl.arange(0, C)
     total = tl.zeros([C], tl.float32)
     for k in range(K):
-        total += tl.load(messages + (edge * K + k) * TD + column, column < TD, 0.0).to(tl.float32)
-    tl.store(out + edge * TD + column, total, column < TD)
+        total += tl.load(messages + (edge * K + k) * TF + column, column < TF, 0.0).to(tl.float32)
+    tl.store(out + edge * TF + column, total, column < TF)
 
 
 @triton.jit
@@ -315,7 +315,7 @@ def sum_particles(messages: Tensor) -> Tensor:
     out = messages.new_empty(E, TF)
     C = min(1024, triton.next_power_of_2(TF))
     with torch.cuda.device_of(messages):
-        sum_of_edge[(E, triton.cdiv(TF, C))](messages, out, K=K, TD=TF, C=C, num_warps=2)
+        sum_of_edge[(E, triton.cdiv(TF, C))](messages, out, K=K, TF=TF, C=C, num_warps=2)
     return out
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import apply, fast
+from pfgnn.kernels.choice import apply, fast, once
 from pfgnn.kernels.hashing import fold, uniform
 
 # A weight below e^-80 changes nothing in float32; without a floor, an unbounded score could make log w = -inf.
@@ -79,6 +79,7 @@ class _Normalise(torch.autograd.Function):
         return out
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
         from pfgnn.kernels.triton_weigh import normalise_backward
 
@@ -98,6 +99,7 @@ class _Resample(torch.autograd.Function):
         return ancestors, kept
 
     @staticmethod
+    @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
         from pfgnn.kernels.triton_weigh import resample_backward
 

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from pfgnn.kernels.table import look_up
 from pfgnn.model.numeric import bounded, check_positive
-
-MANY = 256  # rows of a table, above which a product with all of them is no bargain
 
 
 class Continuous(nn.Module):
@@ -56,14 +55,7 @@ class Categorical(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Encode; see the class."""
         x = x[:, None] if x.dim() == 1 else x
-        return torch.stack([_look_up(table, x[:, c].long()) for c, table in enumerate(self.tables.parameters())]).sum(0)
-
-
-def _look_up(table: Tensor, x: Tensor) -> Tensor:
-    """The rows x [N] of a table [R, D]; on a GPU by a product, whose gradient takes no scattered sum: -> [N, D]."""
-    if not (x.is_cuda and len(table) <= MANY):
-        return nn.functional.embedding(x, table)
-    return nn.functional.one_hot(x, len(table)).to(table.dtype) @ table
+        return torch.stack([look_up(table, x[:, c].long()) for c, table in enumerate(self.tables.parameters())]).sum(0)
 
 
 class Constant(nn.Module):

@@ -107,7 +107,7 @@ class BatchNorm(Norm):
         variance = (weight * (h - mean).square()).reshape(-1, D).sum(0) / count
         with torch.no_grad():
             self.mean.lerp_(mean.to(self.mean.dtype), self.momentum)
-            self.variance.lerp_((variance * count / (count - 1)).to(self.variance.dtype), self.momentum)
+            self.variance.lerp_((variance * count / (count - 1).clamp(min=1)).to(self.variance.dtype), self.momentum)
         return mean, variance
 
 

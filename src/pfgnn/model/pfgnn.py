@@ -164,8 +164,9 @@ class PFGNN(nn.Module):
             padded: whether the last graph only fills up the batch, so that norms over the batch leave it out.
         """
         K = self.particles if particles is None else check_positive("particles", particles)
-        H, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs)  # 3
-        graph = replace(graph, padded=padded)
+        H, graph, noise = self.prepare(
+            x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs, padded
+        )  # 3
         size = self._chunk(chunk, K)
         chunks = [slice(k, min(k + size, K)) for k in range(0, K, size)]
 
@@ -208,6 +209,7 @@ class PFGNN(nn.Module):
         graph_key: Tensor | None = None,
         node_key: Tensor | None = None,
         num_graphs: int | None = None,
+        padded: bool = False,
     ) -> tuple[Tensor, GraphBatch, Noise]:
         """Check the input, encode its features: H0 [N, D] (line 3), the graphs, and the noise of this pass."""
         graph = make_batch(x, edge_index, edge_attr, batch, num_graphs)
@@ -216,7 +218,7 @@ class PFGNN(nn.Module):
         if x is not None and num_graphs is None:
             self.encode_nodes.check(x)
         H = self.encode_nodes(graph.batch if x is None else x)
-        graph = replace(graph, edge_attr=self._encode_edges(graph, H.dtype, num_graphs is None))
+        graph = replace(graph, edge_attr=self._encode_edges(graph, H.dtype, num_graphs is None), padded=padded)
         if graph_key is None:
             graph_key = default_graph_key(graph)
             if self.training and seed is None:  # equal graphs of a batch draw apart, as a baseline over it needs

@@ -106,8 +106,7 @@ def draw_vertices(
             valid.append(torch.ones_like(v, dtype=torch.bool))
             log_prob.append(log_p_v)
         else:
-            column = torch.arange(v.shape[1], device=v.device)
-            valid.append(free[v, column])
+            valid.append(free.gather(0, v))
             log_prob.append(torch.where(valid[-1], log_p_v, 0.0))
         if j + 1 < m:  # the next draw is over the others
             column = torch.arange(v.shape[1], device=v.device)

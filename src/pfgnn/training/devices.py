@@ -23,7 +23,7 @@ def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
     Under torchrun every process is one device of many, and a training step's gradients are averaged over them.
 
     Args: device: "cpu", "cuda" or "auto".  precision: "float32"; "tf32", whose matrix products on GPUs round their
-        inputs to 11 bits; or "bf16" (mixed).
+        inputs to 11 bits; or "bf16" (mixed). Whether TF32 is used is a setting of the process: the last call's counts.
     """
     choose("device", device, {"auto": 0, "cpu": 0, "cuda": 0})
     if device == "cuda" and not torch.cuda.is_available():
@@ -40,7 +40,8 @@ def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
         precision=choose("precision", precision, PRECISIONS),  # type: ignore[arg-type]
     )
     fabric.launch()
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    if fabric.device.type == "cuda":
+        torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     return fabric
 
 

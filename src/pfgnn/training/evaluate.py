@@ -68,7 +68,7 @@ class Forward:
 
     @torch.no_grad()
     def __call__(self, batch: Batch, seed: int, pad: tuple[int, int] | None) -> Tensor:
-        """The predictions of a batch [G, C] or [N, C], with the edges in order of their targets.
+        """The predictions of a batch, [G, C] or [N, C], with embeddings [G, C + F]; its edges are in order of targets.
 
         Where they are replayed, the batch is first padded to multiples of these numbers of nodes and edges.
         """

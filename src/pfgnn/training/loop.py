@@ -4,6 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -152,8 +153,13 @@ class Trainer:
             self.metrics.cut(self.state.update - (self.state.batch > 0))
             for left_over in self.folder.glob(".*.safetensors"):  # by a process that was killed while it wrote
                 left_over.unlink()
-        while not self.state.finished:
-            self._epoch()
+        try:
+            while not self.state.finished:
+                self._epoch()
+        except BaseException:
+            with suppress(OSError):  # the best weights so far outlast what stopped the run
+                self._write_best()
+            raise
 
     def resume(self, path: Path) -> None:
         """Go on from a checkpoint of this very run."""
@@ -304,12 +310,15 @@ class Trainer:
         self._means(self.sums)  # never keep weights that a loss without a value has reached
         self.state.seconds = time.perf_counter() - self.begun
         begun = time.perf_counter()
-        if self.best is not None:
-            best, self.best = self.best, None
-            self._write(lambda: files.write_checkpoint(self.folder / files.BEST, best))
+        self._write_best()
         self._write(lambda: files.keep_last(self.folder, self._checkpoint()))
         took = time.perf_counter() - begun
         self.due = time.perf_counter() + max(SECONDS_BETWEEN_CHECKPOINTS, TIMES_ITS_OWN * took)
+
+    def _write_best(self) -> None:
+        if self.best is not None:
+            best, self.best = self.best, None
+            self._write(lambda: files.write_checkpoint(self.folder / files.BEST, best))
 
     def _write(self, write: Callable[[], None]) -> None:
         """Write in one process; what a full disk says is said with what is left."""

@@ -1,7 +1,6 @@
 """RNI: random node initialisation (Sato et al., SDM 2021; Abboud et al., IJCAI 2021)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -74,8 +73,7 @@ class RNI(Alone):
     ) -> Output:
         """Predict from K initialisations; the arguments are those of :meth:`PFGNN.forward`."""
         K = self.particles if particles is None else check_positive("particles", particles)
-        h, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs)
-        graph = replace(graph, padded=padded)
+        h, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs, padded)
         chunks = torch.split(torch.arange(K, device=h.device), self._chunk(chunk, K))
         H = torch.cat([self.refine[0](self.initialise(h, noise, k), graph) for k in chunks], 1)  # [N, K, D]
         belief = initial_belief(h, K, graph.num_graphs, track_used=False)._replace(embeddings=H)
