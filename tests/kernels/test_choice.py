@@ -45,3 +45,13 @@ def test_a_cache_that_cannot_be_written_is_no_failure(
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")
     choice._announce()
     assert "compiling kernels" in caplog.text
+
+
+def test_the_announced_folder_is_tritons_own_also_below_another_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("TRITON_CACHE_DIR", raising=False)
+    monkeypatch.setenv("TRITON_HOME", str(tmp_path))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")
+    choice._announce()
+    assert str(tmp_path / ".triton" / "cache") in caplog.text
