@@ -13,7 +13,16 @@ from torch import Tensor
 from torch_geometric.data import Batch as PyGBatch
 
 from pfgnn.data import batching
-from pfgnn.data.batching import MOST_LOOPS, Batch, Loader, Resident, join_graphs, neighbour_lists, pad_batch
+from pfgnn.data.batching import (
+    MOST_LOOPS,
+    PADDING_SIZE,
+    Batch,
+    Loader,
+    Resident,
+    join_graphs,
+    neighbour_lists,
+    pad_batch,
+)
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, GINE, PFGNN
@@ -231,9 +240,9 @@ def assert_near(got: Tensor, want: Tensor) -> None:
     torch.testing.assert_close(got, want, rtol=TOLERANCE[want.dtype], atol=TOLERANCE[want.dtype])
 
 
-@pytest.mark.parametrize("multiple", [1, 2, 7, 64])
+@pytest.mark.parametrize("multiple", [1, 2, 7, 64, 100])
 @pytest.mark.parametrize("task", [CLASSES, REGRESSION, NODES], ids=["classes", "regression", "nodes"])
-def test_padding_adds_one_graph_and_nothing_else(task: Task, multiple: int, device: torch.device) -> None:
+def test_padding_adds_graphs_and_nothing_else(task: Task, multiple: int, device: torch.device) -> None:
     dataset = random_dataset(7, 23, task)
     model = build(dataset).to(device)
     resident = Resident(dataset, device)
@@ -242,8 +251,9 @@ def test_padding_adds_one_graph_and_nothing_else(task: Task, multiple: int, devi
     ):
         n, e = len(plain.batch), plain.edge_index.shape[1]
         N, E = len(batch.batch), batch.edge_index.shape[1]
+        graphs = -(-multiple // PADDING_SIZE)
         assert N % multiple == E % multiple == 0
-        assert n < N <= n + 2 * multiple  # more, if the loops need the nodes
+        assert n + graphs <= N < n + graphs + 2 * multiple  # more, if the loops need the nodes
         assert torch.bincount(batch.edge_index[1, e:] - n, minlength=1).max() <= MOST_LOOPS
         assert torch.equal(*batch.edge_index[:, e:])
         assert e <= E < e + multiple
@@ -252,10 +262,13 @@ def test_padding_adds_one_graph_and_nothing_else(task: Task, multiple: int, devi
         for name, length in {**real, "graph_key": plain.num_graphs, "sizes": plain.num_graphs}.items():
             assert torch.equal(getattr(batch, name)[:length], getattr(plain, name)), name
         assert torch.equal(batch.edge_index[:, :e], plain.edge_index)
-        assert len(batch.y) == (N if task.level == "node" else plain.num_graphs + 1)
+        assert len(batch.y) == (N if task.level == "node" else plain.num_graphs + graphs)
         assert batch.num_graphs == plain.num_graphs
-        assert batch.sizes.tolist() == [*plain.sizes.tolist(), N - n]
-        assert batch.batch[n:].unique().tolist() == [plain.num_graphs]
+        sizes = torch.bincount(batch.batch)
+        assert torch.equal(batch.sizes, sizes)
+        assert len(sizes) == len(batch.graph_key) == plain.num_graphs + graphs
+        assert 1 <= sizes[plain.num_graphs :].min() <= sizes[plain.num_graphs :].max() <= -(-(N - n) // graphs)
+        assert (batch.batch.diff() >= 0).all()
         counted = torch.bincount(batch.edge_index[1], minlength=N).cumsum(0)
         assert torch.equal(batch.row_start[1:], counted)
         assert (batch.edge_index[1].diff() >= 0).all()

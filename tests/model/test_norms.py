@@ -55,7 +55,7 @@ def test_batch_norm_leaves_padding_out() -> None:
     plain, padded = BatchNorm(4), BatchNorm(4)
     h = torch.randn(12, 3, 4)
     want = plain.normalise(h[:5], replace(GRAPHS, batch=BATCH[:5], num_graphs=1))
-    got = padded.normalise(h, replace(GRAPHS, padded=True))
+    got = padded.normalise(h, replace(GRAPHS, padding=1))
     torch.testing.assert_close(got[:5], want)
     torch.testing.assert_close(padded.variance, plain.variance)
     assert not torch.allclose(BatchNorm(4).normalise(h, GRAPHS)[:5], want, atol=1e-3)
@@ -63,7 +63,7 @@ def test_batch_norm_leaves_padding_out() -> None:
 
 def test_batch_norm_of_one_real_row_and_padding_stays_finite() -> None:
     norm = BatchNorm(4)
-    graphs = replace(GRAPHS, batch=torch.tensor([0, 1, 1]), padded=True)
+    graphs = replace(GRAPHS, batch=torch.tensor([0, 1, 1]), padding=1)
     assert norm.normalise(torch.randn(3, 1, 4), graphs).isfinite().all()
     assert norm.variance.isfinite().all()
 

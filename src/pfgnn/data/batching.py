@@ -16,6 +16,7 @@ Indices = npt.NDArray[np.int64]
 # Batches are gathered this many nodes and edges at a time: enough to spread the ops' overhead, and some megabytes.
 ROWS_AT_ONCE = 2**20
 MOST_LOOPS = 4  # at a node that is padding
+PADDING_SIZE = 32  # about how many nodes a graph has, at most, that is padding
 
 
 class Batch(NamedTuple):
@@ -25,7 +26,7 @@ class Batch(NamedTuple):
 
     Fields: ``x`` [N, F], with F = 0 where there are no features; ``edge_index`` [2, E]; ``edge_attr`` [E, Fe] or None;
     ``batch`` [N]; ``y`` [G, C], or [N, C] at ``node_level``; ``graph_key`` [G]; ``pos`` [N, 3] or None; ``sizes`` [G],
-    nodes a graph; ``num_graphs``, without the graph that is padding.
+    nodes a graph; ``num_graphs``, without those that are padding.
     """
 
     x: Tensor
@@ -209,32 +210,35 @@ class Loader:
 
 
 def pad_batch(batch: Batch, node_multiple: int, edge_multiple: int) -> Batch:
-    """The batch with one more graph, of enough nodes and loops to make round numbers.
+    """The batch with some graphs more, of enough nodes and loops to make round numbers.
 
-    Nodes and edges grow to the next multiples of the two numbers, by at least one node, so that few shapes occur. The
-    loops are spread over the nodes, a few each, for a node's edges are summed one after the other.
+    Nodes and edges grow to the next multiples of the two numbers, and graphs by a number that follows from the first,
+    so that few shapes occur. The nodes are spread over the graphs, and the loops over the nodes, for what a graph or a
+    node has may be summed one after the other.
     """
     if min(node_multiple, edge_multiple) < 1:
         raise ValueError(f"multiples must be at least 1, but they are {node_multiple} and {edge_multiple}")
     nodes, edges = batch.batch.numel(), batch.edge_index.shape[1]
-    more, more_edges = node_multiple - nodes % node_multiple, -edges % edge_multiple
+    graphs = -(-node_multiple // PADDING_SIZE)
+    more, more_edges = graphs + -(nodes + graphs) % node_multiple, -edges % edge_multiple
     while more_edges > MOST_LOOPS * more:
         more += node_multiple
 
     def longer(rows: Tensor, by: int) -> Tensor:
         return torch.cat([rows, rows.new_zeros(by, *rows.shape[1:])])
 
-    place = torch.arange(more_edges, device=batch.batch.device)
-    loops = (nodes + place * more // max(1, more_edges)).expand(2, -1)
+    node = torch.arange(more, device=batch.batch.device)
+    loops = (nodes + torch.arange(more_edges, device=node.device) * more // max(1, more_edges)).expand(2, -1)
+    ends = torch.arange(graphs + 1, device=node.device) * more // graphs
     return Batch(
         x=longer(batch.x, more),
         edge_index=torch.cat([batch.edge_index, loops], 1),
         edge_attr=None if batch.edge_attr is None else longer(batch.edge_attr, more_edges),
-        batch=torch.cat([batch.batch, batch.batch.new_full((more,), batch.num_graphs)]),
-        y=longer(batch.y, more if batch.node_level else 1),
-        graph_key=longer(batch.graph_key, 1),
+        batch=torch.cat([batch.batch, batch.num_graphs + torch.searchsorted(ends[1:], node, right=True)]),
+        y=longer(batch.y, more if batch.node_level else graphs),
+        graph_key=longer(batch.graph_key, graphs),
         pos=None if batch.pos is None else longer(batch.pos, more),
-        sizes=torch.cat([batch.sizes, batch.sizes.new_full((1,), more)]),
+        sizes=torch.cat([batch.sizes, ends.diff().to(batch.sizes.dtype)]),
         num_graphs=batch.num_graphs,
         node_level=batch.node_level,
     )
@@ -257,7 +261,7 @@ def join_graphs(batch: Batch, count: int) -> Batch:
 def neighbour_lists(batch: Batch, width: int) -> tuple[Tensor, Tensor]:
     """Padded neighbour lists for graphs of bounded degree: sources and edge numbers, both [N, width], -1 for none.
 
-    The nodes of a graph that is padding have none.
+    The nodes of graphs that are padding have none.
     """
     source, target = batch.edge_index
     real = batch.batch[target] < batch.num_graphs

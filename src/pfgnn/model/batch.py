@@ -18,14 +18,14 @@ class GraphBatch:
         edge_attr: [E, ...], or None.
         batch: the sorted graph number of each node, [N].
         num_graphs: G.
-        padded: whether the last graph only fills up the batch.
+        padding: how many of the graphs, the last ones, only fill up the batch.
     """
 
     edge_index: Tensor
     edge_attr: Tensor | None
     batch: Tensor
     num_graphs: int
-    padded: bool = False
+    padding: int = 0
 
     @cached_property
     def nodes(self) -> Segments:

@@ -62,7 +62,7 @@ class GraphNorm(Norm):
 class BatchNorm(Norm):
     """y = γ (h - μ) / √(σ² + ε) + β, μ and σ² over all nodes, graphs and particles; in evaluation their running means.
 
-    nn.BatchNorm1d but that it leaves out a graph that only fills up the batch. On regular graphs the running means are
+    nn.BatchNorm1d but that it leaves out graphs that only fill up the batch. On regular graphs the running means are
     worthless (all nodes are equal before the first individualisation): training and evaluation then disagree. See
     ``pfgnn.testing.assert_train_eval_agree``.
 
@@ -100,8 +100,8 @@ class BatchNorm(Norm):
             raise ValueError("norm='batch' needs more than one node and particle in training, but there is one")
         count = torch.full((), rows, dtype=h.dtype, device=h.device)
         weight = torch.ones((), dtype=h.dtype, device=h.device)
-        if graph.padded:
-            real = (graph.batch < graph.num_graphs - 1).to(h.dtype)
+        if graph.padding:
+            real = (graph.batch < graph.num_graphs - graph.padding).to(h.dtype)
             weight, count = real.view(-1, *(1,) * (h.dim() - 1)), real.sum() * (rows // len(h))
         mean = (weight * h).reshape(-1, D).sum(0) / count
         variance = (weight * (h - mean).square()).reshape(-1, D).sum(0) / count

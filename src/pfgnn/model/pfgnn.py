@@ -144,7 +144,7 @@ class PFGNN(nn.Module):
         node_key: Tensor | None = None,
         chunk: int | None = None,
         num_graphs: int | None = None,
-        padded: bool = False,
+        padding: int = 0,
     ) -> Output:
         """Run Algorithm 1 on a batch of graphs.
 
@@ -161,11 +161,11 @@ class PFGNN(nn.Module):
             chunk: particles computed at a time, to bound memory, and computed again for the gradient; the numbers stay
                 the same.
             num_graphs: G; whoever gives it vouches for the input, which is then not checked: on a GPU nothing waits.
-            padded: whether the last graph only fills up the batch, so that norms over the batch leave it out.
+            padding: how many graphs, the last ones, only fill up the batch; norms over it leave them out.
         """
         K = self.particles if particles is None else check_positive("particles", particles)
         H, graph, noise = self.prepare(
-            x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs, padded
+            x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs, padding
         )  # 3
         size = self._chunk(chunk, K)
         chunks = [slice(k, min(k + size, K)) for k in range(0, K, size)]
@@ -209,7 +209,7 @@ class PFGNN(nn.Module):
         graph_key: Tensor | None = None,
         node_key: Tensor | None = None,
         num_graphs: int | None = None,
-        padded: bool = False,
+        padding: int = 0,
     ) -> tuple[Tensor, GraphBatch, Noise]:
         """Check the input, encode its features: H0 [N, D] (line 3), the graphs, and the noise of this pass."""
         graph = make_batch(x, edge_index, edge_attr, batch, num_graphs)
@@ -218,7 +218,7 @@ class PFGNN(nn.Module):
         if x is not None and num_graphs is None:
             self.encode_nodes.check(x)
         H = self.encode_nodes(graph.batch if x is None else x)
-        graph = replace(graph, edge_attr=self._encode_edges(graph, H.dtype, num_graphs is None), padded=padded)
+        graph = replace(graph, edge_attr=self._encode_edges(graph, H.dtype, num_graphs is None), padding=padding)
         if graph_key is None:
             graph_key = default_graph_key(graph)
             if self.training and seed is None:  # equal graphs of a batch draw apart, as a baseline over it needs

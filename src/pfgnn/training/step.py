@@ -57,11 +57,11 @@ class Step:
             graph_key=fold(batch.graph_key, place),
             num_graphs=graphs,
             chunk=self.chunk,
-            padded=graphs > batch.num_graphs,
+            padding=graphs - batch.num_graphs,
         )
         y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
         losses = graph_losses(self.task, output.prediction, y, batch.batch, graphs, self.class_weights)
-        if graphs > batch.num_graphs:  # the last graph is padding
+        if graphs > batch.num_graphs:  # the others are padding
             share = Share((torch.arange(graphs, device=place.device) < batch.num_graphs).to(losses.dtype), 1, _as_it_is)
         loss = self.objective(losses, output.trace, share)
         self.optimiser.zero_grad()

@@ -69,11 +69,11 @@ class RNI(Alone):
         node_key: Tensor | None = None,
         chunk: int | None = None,
         num_graphs: int | None = None,
-        padded: bool = False,
+        padding: int = 0,
     ) -> Output:
         """Predict from K initialisations; the arguments are those of :meth:`PFGNN.forward`."""
         K = self.particles if particles is None else check_positive("particles", particles)
-        h, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs, padded)
+        h, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs, padding)
         chunks = torch.split(torch.arange(K, device=h.device), self._chunk(chunk, K))
         H = torch.cat([self.refine[0](self.initialise(h, noise, k), graph) for k in chunks], 1)  # [N, K, D]
         belief = initial_belief(h, K, graph.num_graphs, track_used=False)._replace(embeddings=H)
