@@ -18,6 +18,7 @@ import pfgnn.kernels
 from pfgnn.kernels import use
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
+from pfgnn.kernels.hidden import hidden_mean, hidden_score
 from pfgnn.kernels.norm import activate_graphs
 from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
 from pfgnn.kernels.pna import Weights, pna
@@ -65,6 +66,8 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     F = D // TOWERS
     maps = some(TOWERS, 3 * F, F), some(TOWERS, 2 * F), some(D, D), some(TOWERS, 4 * F, 3 * F), some(D, D), some(D)
     backward(lambda x, e, *maps: pna(x, e, Weights(*maps), 0.7, sources, targets), x, some(E, D), *maps)
+    backward(hidden_score, x, some(D, D), some(D), some(D), some(1))
+    backward(lambda x, w, b: hidden_mean(x, w, b, nodes), x, some(D, D), some(D))
     stream = Stream(keys, 1, 1)
     backward(
         lambda scores: draw_vertex(scores, stream, k, 0, torch.arange(N), nodes)[1],
@@ -79,7 +82,7 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     backward(lambda H: select_particles(H, ancestors, nodes), x)
     backward(lambda H, w: average_particles(H, w, nodes), x, w)
     backward(lambda H: pick_vertices(H, vertices, nodes), x)
-    backward(lambda H, c: add_to_vertices(H, c, vertices, nodes, 30.0), x, some(G, K, 1, D))
+    backward(lambda H, c: add_to_vertices(H, c, vertices, vertices >= 0, nodes, 30.0), x, some(G, K, 1, D))
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 from pfgnn.kernels import use
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
+from pfgnn.kernels.hidden import hidden_mean, hidden_score
 from pfgnn.kernels.norm import activate_graphs
 from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
 from pfgnn.kernels.pna import Weights, pna
@@ -190,7 +191,39 @@ def test_vertices(own: int, device: torch.device) -> None:
     H, change = torch.randn(len(NODES), own, 5, device=device), torch.randn(len(SIZES), 3, 2, 5, device=device)
     change[0] = 100.0  # beyond the limit
     assert_twins(lambda H: pick_vertices(H, vertices, graphs), H)
-    assert_twins(lambda H, c: add_to_vertices(H, c, vertices, graphs, 30.0), H, change)
+    for valid in (torch.ones_like(vertices) > 0, torch.randint(2, vertices.shape, device=device) > 0):
+        assert_twins(lambda H, c, valid=valid: add_to_vertices(H, c, vertices, valid, graphs, 30.0), H, change)
+
+
+@pytest.mark.parametrize(("D", "P"), [(5, 7), (16, 8), (20, 40)])
+def test_hidden_layers(D: int, P: int, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    x, weight, bias = torch.randn(len(NODES), 3, D), torch.randn(P, D), torch.randn(P)
+    shared = [value.to(device) for value in (x, weight, bias)]
+    assert_twins(hidden_score, *shared, torch.randn(P, device=device), torch.randn(1, device=device))
+    assert_twins(lambda x, w, b: hidden_mean(x, w, b, graphs), *shared)
+
+
+@pytest.mark.parametrize("columns", [5, 8])
+def test_wide_rows(columns: int, device: torch.device) -> None:
+    """Zeros, or a one, after every row; no copy of what was cut out of such rows."""
+    rows = pytest.importorskip("pfgnn.kernels.triton_rows")
+    x = torch.randn(7, columns, device=device)
+    for source in (x, torch.randn(columns, 7, device=device).T, torch.randn(7, 20, device=device)[:, :columns]):
+        for one in (False, True):
+            wide = rows.widen(source, torch.float32, one=one)
+            assert wide.shape == (7, 8 if columns + one <= 8 else 16)
+            assert torch.equal(wide[:, :columns], source)
+            assert torch.equal(wide[:, columns:].sum(1), torch.full((7,), float(one), device=device))
+    cut = rows.narrow(wide, torch.Size([7, 1, columns]))
+    assert torch.equal(cut[:, 0], source)
+    wide = rows.widen(x, torch.float32)
+    again = rows.widen(rows.narrow(wide, x.shape), torch.float32)
+    assert again.data_ptr() == wide.data_ptr()
+    assert torch.equal(again, wide)
+    assert rows.widen(rows.narrow(wide, x.shape), torch.bfloat16).dtype == torch.bfloat16
 
 
 def test_many_draws_of_one_vertex_give_the_same_gradient_twice() -> None:

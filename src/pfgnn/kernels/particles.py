@@ -31,16 +31,19 @@ def pick_vertices(H: Tensor, vertices: Tensor, nodes: Segments) -> Tensor:
     return H.flatten(0, 1).index_select(0, _places(vertices, H.shape[1])).view(*vertices.shape, H.shape[2])
 
 
-def add_to_vertices(H: Tensor, change: Tensor, vertices: Tensor, nodes: Segments, limit: float) -> Tensor:
-    """H with ``change`` added at drawn vertices, clamped to ±limit.
+def add_to_vertices(
+    H: Tensor, change: Tensor, vertices: Tensor, valid: Tensor, nodes: Segments, limit: float
+) -> Tensor:
+    """H with ``change`` added at drawn vertices where the draw is valid, clamped to ±limit.
 
-    H [N, K, D] or [N, 1, D], change [G, K, m, D], vertices [G, K, m] -> [N, K, D].
+    H [N, K, D] or [N, 1, D], change [G, K, m, D], vertices and valid [G, K, m] -> [N, K, D].
     """
     if fast(H):
-        return apply(_Add, H, change, vertices, nodes, limit)
+        return apply(_Add, H, change, vertices, valid, nodes, limit)
     K, D = vertices.shape[1], H.shape[2]
     wide = H.expand(-1, K, -1).reshape(-1, D)  # [N K, D]
-    added = wide.index_add(0, _places(vertices, K), change.reshape(-1, D))
+    # Added, not written: a draw that is not valid repeats a vertex, and must add nothing to it.
+    added = wide.index_add(0, _places(vertices, K), torch.where(valid[..., None], change, 0.0).reshape(-1, D))
     return added.clamp(-limit, limit).view(len(H), K, D)
 
 
@@ -114,17 +117,21 @@ class _Pick(torch.autograd.Function):
 
 class _Add(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, H: Tensor, change: Tensor, vertices: Tensor, nodes: Segments, limit: float) -> Tensor:
+    def forward(ctx: Any, H: Tensor, change: Tensor, *rest: Any) -> Tensor:
         from pfgnn.kernels.triton_particles import add_at_vertices
 
-        out = add_at_vertices(H.contiguous(), change.contiguous(), vertices, nodes.index, limit)
-        ctx.save_for_backward(out, vertices)
-        ctx.own, ctx.limit = H.shape[1], limit
+        vertices, valid, nodes, limit = rest
+        out = add_at_vertices(H.contiguous(), change.contiguous(), vertices, valid, nodes.index, limit)
+        ctx.save_for_backward(out, vertices, valid)
+        ctx.nodes, ctx.own, ctx.limit = nodes, H.shape[1], limit
         return out
 
     @staticmethod
     @once
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
-        out, vertices = ctx.saved_tensors
-        g = gradients[0].where(out.abs() < ctx.limit, 0.0)
-        return g if ctx.own > 1 or g.shape[1] == 1 else g.sum(1, keepdim=True), _at(g, vertices), None, None, None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        from pfgnn.kernels.triton_particles import add_backward
+
+        out, vertices, valid = ctx.saved_tensors
+        g = gradients[0].contiguous()
+        dH, d_change = add_backward(g, out, vertices, valid, ctx.nodes.index, ctx.own, ctx.limit)
+        return dH, d_change, None, None, None, None

@@ -81,64 +81,56 @@ class _PNA(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, edge_attr: Tensor | None, *rest: Any) -> Tensor:
         from pfgnn.kernels import triton_pna as kernels
+        from pfgnn.kernels.triton_rows import narrow, widen
 
         *tensors, delta, sources, targets = rest
         weights = Weights(*tensors)
-        (N, K, D), T = x.shape, len(weights.post)
-        F = D // T
+        N, K, D = x.shape
         dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
-        near, one_more = kernels.padded(F), kernels.padded(F + 1)  # F', F°
+        maps = kernels.pad_weights(weights, dtype)
         with joined(x):
-            X_edge = C = r = None
-            with beside(x):
-                if edge_attr is not None and weights.edge is not None:
-                    X_edge = kernels.pad(edge_attr[None], len(edge_attr), kernels.padded(D), dtype)[0]  # [E, D']
-                    C = kernels.pad(weights.edge.view(T, F, D), near, kernels.padded(D), dtype)
-                    C = C.flatten(0, 1)  # [T F', D']
-                    r = X_edge @ C.T  # [E, T F']
-                U = kernels.pad(weights.post.view(4 * T, 3 * F, F), 3 * near, near, dtype).view(T, 4 * near, 3 * near)
-                V = kernels.pad(weights.mix[None], kernels.padded(D), kernels.padded(D + 1), dtype, weights.mix_bias)[0]
-            X = kernels.split_towers(x.reshape(N * K, D), T, dtype)  # [T, M', F°]
-            W = kernels.pad(weights.pre.view(3 * T, F, F), near, one_more, dtype, weights.pre_bias, group=3)
-            W = W.view(T, 3 * near, one_more)
-            pre = torch.bmm(X, W.mT)  # [T, M', 3 F']
+            X_edge = r = None
+            if edge_attr is not None and maps.C is not None:
+                with beside(x):
+                    X_edge = widen(edge_attr, dtype)  # [E, D']
+                    r = X_edge @ maps.C.T  # [E, T F']
+            X = kernels.split_towers(x.reshape(N * K, D), len(maps.W), dtype)  # [T, M', F°]
+            pre = torch.bmm(X, maps.W.mT)  # [T, M', 3 F']
         a = kernels.aggregate(pre, r, N * K, K, sources.index, targets.start)  # [T, M', 4 F']
-        y = torch.bmm(a, U)  # [T, M', 3 F']
+        y = torch.bmm(a, maps.U)  # [T, M', 3 F']
         z = kernels.scale(y, pre, N * K, K, D, delta, targets.start)  # [M, D°]
-        ctx.save_for_backward(X, W, U, V, X_edge, C, r, pre, a, z)
+        ctx.save_for_backward(X, X_edge, r, pre, a, z, *maps, *weights)
         ctx.shape, ctx.delta, ctx.sources, ctx.targets = x.shape, delta, sources, targets
-        return (z @ V.T)[:, :D].view(x.shape)
+        return narrow(z @ maps.V.T, x.shape)
 
     @staticmethod
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.kernels import triton_pna as kernels
+        from pfgnn.kernels.triton_rows import widen
 
-        X, W, U, V, X_edge, C, r, pre, a, z = ctx.saved_tensors
-        (N, K, D), T = ctx.shape, len(U)
-        F = D // T
-        g = kernels.pad(gradients[0].reshape(1, N * K, D), N * K, kernels.padded(D), X.dtype)[0]  # [M, D']
+        X, X_edge, r, pre, a, z, W, C, U, V, *tensors = ctx.saved_tensors
+        N, K, D = ctx.shape
+        g = widen(gradients[0].reshape(N * K, D), X.dtype)  # [M, D']
         with joined(g):
             with beside(g):
-                d_mix = g.T @ z  # [D', D°]
-                d_mix, d_mix_bias = d_mix[:D, :D].contiguous(), d_mix[:D, D].contiguous()
+                dV = g.T @ z  # [D', D°]
             d_pre = torch.empty_like(pre)
             dy = kernels.scale_gradients(g @ V, d_pre, K, D, ctx.delta, ctx.targets.start)  # [T, M', 3 F']
             with beside(g):
-                d_post = kernels.sum_products(a, dy).view(4 * T, -1, 3, dy.shape[2] // 3)
-                d_post = d_post[:, :F, :, :F].reshape(T, 4 * F, 3 * F)
+                dU = kernels.share_products(a, dy)  # [T, S, 4 F', 3 F']
             messages = kernels.message_gradients(
                 torch.bmm(dy, U.mT), pre, r, d_pre, N * K, K, ctx.sources.index, ctx.targets.start
             )  # [E, K, T F']
-            d_edge_attr = d_edge = None
+            d_edge_attr = dC = None
             if r is not None:
                 with beside(g):
                     d_r = kernels.sum_particles(messages)  # [E, T F']
                     d_edge_attr = (d_r @ C)[:, :D]
-                    d_edge = (d_r.T @ X_edge).view(T, -1, X_edge.shape[1])[:, :F, :D].reshape(D, D)
+                    dC = d_r.T @ X_edge  # [T F', D']
             kernels.sum_messages(messages, d_pre, ctx.sources.order, ctx.sources.start)
             with beside(g):
-                d_W = kernels.sum_products(d_pre, X).view(T, 3, -1, X.shape[2])
-                d_W, d_bias = d_W[:, :, :F, :F].reshape(T, 3 * F, F), d_W[:, 1:, :F, F].reshape(T, 2 * F)
-            dx = torch.bmm(d_pre, W)[:, : N * K, :F].transpose(0, 1).reshape(ctx.shape)
-        return dx, d_edge_attr, d_W, d_bias, d_edge, d_post, d_mix, d_mix_bias, None, None, None
+                dW = kernels.share_products(d_pre, X)  # [T, S, 3 F', F°]
+                d_weights = kernels.cut_gradients(kernels.Maps(dW, dC, dU, dV), Weights(*tensors))
+            dx = torch.bmm(d_pre, W)[:, : N * K, : D // len(W)].transpose(0, 1).reshape(ctx.shape)
+        return dx, d_edge_attr, *d_weights, None, None, None

@@ -5,6 +5,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from pfgnn.kernels.triton_rows import narrow, padded
+
 
 @triton.jit
 def _place(start, K, D, C: tl.constexpr):
@@ -72,7 +74,7 @@ def _centred(g, h, m, mask, c, D, stride, limit, middle, factor, beta):
 
 @triton.jit
 def norm_back(
-    g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, limit,
+    g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, apart, limit,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     particle, begin, end, column, inside, n = _place(start, K, D, C)
@@ -95,12 +97,15 @@ def norm_back(
     sum_dc = factor * sum_dz - pull * sum_c
     back = alpha * sum_dc / n
     d = factor[None, :] * dz - pull[None, :] * centred - back[None, :]
-    tl.store(dh + m * D + c, tl.where(tl.abs(v) <= limit, d, 0.0), here)
+    wide = column < apart  # zeros between the rows of dh
+    m, here = _tile(begin, end, particle, wide, K, R)
+    tl.store(dh + m * apart + c, tl.where(tl.abs(v) <= limit, d, 0.0), here)
     for first in range(begin + R, end, R):
         row, mask = _tile(first, end, particle, inside, K, R)
         u, w, dw = _centred(g, h, row, mask, c, D, stride, limit, middle, factor, beta)
         d = factor[None, :] * dw - pull[None, :] * w - back[None, :]
-        tl.store(dh + row * D + c, tl.where(tl.abs(u) <= limit, d, 0.0), mask)
+        row, mask = _tile(first, end, particle, wide, K, R)
+        tl.store(dh + row * apart + c, tl.where(tl.abs(u) <= limit, d, 0.0), mask)
     part = parts + tl.program_id(0) * 3 * D + column
     tl.store(part, root * sum_dz_c, inside)
     tl.store(part + D, sum_dz, inside)
@@ -144,14 +149,17 @@ def activate_backward(
     means: Tensor,
     roots: Tensor,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Gradients of h, γ, β and α from that of the output, g."""
+    """Gradients of h, γ, β and α from that of the output, g; that of h in padded rows, if h has them."""
     K, D, grid, blocks = _cut(h, start)
-    dh = h.new_empty(h.shape)
+    stride = h.view(-1, D).stride(0)
+    apart = padded(D) if stride == padded(D) else D
+    dh = h.new_empty(h.numel() // D, apart)
     parts = torch.empty(grid[0], 3, D, device=h.device)
-    apart = h.view(-1, D).stride(0)
     with torch.cuda.device_of(h):
-        norm_back[grid](g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, apart, limit, **blocks)
-    return dh, parts.sum(0).to(scale.dtype).unbind()
+        norm_back[grid](
+            g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, apart, limit, **blocks
+        )
+    return narrow(dh, h.shape), parts.sum(0).to(scale.dtype).unbind()
 
 
 def _cut(h: Tensor, start: Tensor) -> tuple[int, int, tuple[int, int], dict[str, int]]:

@@ -72,16 +72,36 @@ def scatter_back(g, vertices, graph, out, K, M, D, OWN: tl.constexpr, C: tl.cons
 
 
 @triton.jit
-def add_forward(H, change, vertices, graph, out, K, M, D, limit, OWN: tl.constexpr, C: tl.constexpr):
+def add_forward(H, change, vertices, valid, graph, out, K, M, D, limit, OWN: tl.constexpr, C: tl.constexpr):
     node, of, column, inside = _place(graph, D, C)
     for k in range(K):
         row = node * K + k if OWN else node
         h = tl.load(H + row * D + column, inside, 0.0).to(tl.float32)
         for m in range(M):
             cell = (of * K + k) * M + m
-            if tl.load(vertices + cell) == node:
+            if (tl.load(vertices + cell) == node) & (tl.load(valid + cell) != 0):
                 h += tl.load(change + cell * D + column, inside, 0.0).to(tl.float32)
         tl.store(out + (node * K + k) * D + column, tl.clamp(h, -limit, limit), inside)
+
+
+@triton.jit
+def add_back(g, out, vertices, valid, graph, dH, d_change, K, M, D, limit, OWN: tl.constexpr, C: tl.constexpr):
+    """The gradient of H, for each particle or summed over them, and that of the change at the draws of this node."""
+    node, of, column, inside = _place(graph, D, C)
+    total = tl.zeros([C], tl.float32)
+    for k in range(K):
+        place = (node * K + k) * D + column
+        free = tl.abs(tl.load(out + place, inside, 0.0).to(tl.float32)) < limit
+        d = tl.where(free, tl.load(g + place, inside, 0.0).to(tl.float32), 0.0)
+        for m in range(M):
+            cell = (of * K + k) * M + m
+            if tl.load(vertices + cell) == node:
+                tl.store(d_change + cell * D + column, tl.where(tl.load(valid + cell) != 0, d, 0.0), inside)
+        if OWN:
+            tl.store(dH + place, d, inside)
+        total += d
+    if not OWN:
+        tl.store(dH + node * D + column, total, inside)
 
 
 def select(H: Tensor, ancestors: Tensor, graph: Tensor) -> Tensor:
@@ -133,14 +153,26 @@ def scatter_vertices(g: Tensor, vertices: Tensor, graph: Tensor, own: int) -> Te
     return out
 
 
-def add_at_vertices(H: Tensor, change: Tensor, vertices: Tensor, graph: Tensor, limit: float) -> Tensor:
+def add_at_vertices(H: Tensor, change: Tensor, vertices: Tensor, valid: Tensor, graph: Tensor, limit: float) -> Tensor:
     """H [N, own, D] for all K particles, with the change added at their vertices: [N, K, D]."""
     _, K, M, D = change.shape
     out = H.new_empty(len(H), K, D)
     grid, C = _cut(len(H), D)
     with torch.cuda.device_of(H):
-        add_forward[grid](H, change, vertices, graph, out, K, M, D, limit, OWN=H.shape[1] > 1, C=C)
+        add_forward[grid](H, change, vertices, valid, graph, out, K, M, D, limit, OWN=H.shape[1] > 1, C=C)
     return out
+
+
+def add_backward(
+    g: Tensor, out: Tensor, vertices: Tensor, valid: Tensor, graph: Tensor, own: int, limit: float
+) -> tuple[Tensor, Tensor]:
+    """The gradients of H [N, own, D] and of the change [G, K, m, D] from that of the result, g [N, K, D]."""
+    (N, K, D), M = g.shape, vertices.shape[2]
+    dH, d_change = g.new_empty(N, own, D), g.new_empty(*vertices.shape, D)
+    grid, C = _cut(N, D)
+    with torch.cuda.device_of(g):
+        add_back[grid](g, out, vertices, valid, graph, dH, d_change, K, M, D, limit, OWN=own > 1, C=C)
+    return dH, d_change
 
 
 def _cut(N: int, D: int) -> tuple[tuple[int, int], int]:

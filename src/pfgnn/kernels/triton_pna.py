@@ -4,31 +4,54 @@ To aggregate, one program has one node's edges and a tile of the columns: some p
 features. On the way back the messages are read again rather than kept: they lie in the cache.
 """
 
+from typing import NamedTuple
+
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from pfgnn.kernels.pna import FLOOR
+from pfgnn.kernels.pna import FLOOR, Weights
+from pfgnn.kernels.triton_rows import cut_blocks, pad_blocks, padded
 
-ALIGN = 8  # rows begin at multiples of so many numbers
+PROGRAMS, BLOCK = 64, 512  # for a map
 FORWARD, BACK = (8, 32, 4, 2), (8, 32, 2, 2)  # of a program: rows and features of its tile, edges at once, warps
 
 
 @triton.jit
-def pad_rows(
-    x, bias, out, count, R, RP,
-    BIAS: tl.constexpr, GROUP: tl.constexpr, C: tl.constexpr, CP: tl.constexpr, B: tl.constexpr,
+def pad_maps(
+    pre, pre_bias, edge, post, mix, mix_bias, W, C, U, V,
+    T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, FO: tl.constexpr, DP: tl.constexpr, DO: tl.constexpr,
+    B: tl.constexpr,
 ):  # fmt: skip
-    place = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
-    block, r, c = place // (RP * CP), place // CP % RP, place % CP
-    inside = (place < count) & (r < R)
-    v = tl.load(x + (block * R + r) * C + c, inside & (c < C), 0.0).to(tl.float32)
-    if BIAS > 0:  # of the last BIAS blocks of each GROUP
-        part = block % GROUP - (GROUP - BIAS)
-        there = bias + (block // GROUP * BIAS + part) * R + r
-        v += tl.load(there, inside & (c == C) & (part >= 0), 0.0).to(tl.float32)
-    tl.store(out + place, v, place < count)
+    """The maps of a layer as the products want them, one after the other along the grid's first axis."""
+    which = tl.program_id(0)
+    if which == 0:
+        pad_blocks(post, post, U, 4 * T, 3 * F, F, 3 * FP, FP, 0, 1, B)  # each scaler's columns are rows here
+    if which == 1:
+        pad_blocks(pre, pre_bias, W, 3 * T, F, F, FP, FO, 2, 3, B)
+    if which == 2:
+        pad_blocks(mix, mix_bias, V, 1, T * F, T * F, DP, DO, 1, 1, B)
+    if which == 3:
+        pad_blocks(edge, edge, C, T, F, T * F, FP, DP, 0, 1, B)
+
+
+@triton.jit
+def cut_maps(
+    W, C, U, V, pre, pre_bias, edge, post, mix, mix_bias, S,
+    T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, FO: tl.constexpr, DP: tl.constexpr, DO: tl.constexpr,
+    B: tl.constexpr,
+):  # fmt: skip
+    """The gradients of a layer's maps from those of the padded ones, W and U in S shares."""
+    which = tl.program_id(0)
+    if which == 0:
+        cut_blocks(U, post, post, S, 4 * T, 3 * F, F, 3 * FP, FP, 0, 4, B)
+    if which == 1:
+        cut_blocks(W, pre, pre_bias, S, 3 * T, F, F, FP, FO, 2, 3, B)
+    if which == 2:
+        cut_blocks(V, mix, mix_bias, 1, 1, T * F, T * F, DP, DO, 1, 1, B)
+    if which == 3:
+        cut_blocks(C, edge, edge, 1, T, F, T * F, FP, DP, 0, 1, B)
 
 
 @triton.jit
@@ -213,11 +236,6 @@ def scale_back(
     tl.store(d_pre + there + FP, tl.zeros([B], tl.float32), past)
 
 
-def padded(size: int) -> int:
-    """The size, up to the next multiple of ALIGN."""
-    return -(-size // ALIGN) * ALIGN
-
-
 def share_of(rows: int) -> int:
     """The rows of a share: a sum over all rows is one over each share, all at once, and then over the shares."""
     return 512 if rows > 4096 else 128
@@ -228,18 +246,43 @@ def padded_rows(rows: int) -> int:
     return -(-rows // share_of(rows)) * share_of(rows)
 
 
-def pad(x: Tensor, rows: int, columns: int, dtype: torch.dtype, bias: Tensor | None = None, group: int = 1) -> Tensor:
-    """Blocks x [B, R, C] with zeros up to [B, rows, columns].
+class Maps(NamedTuple):
+    """A layer's maps as the products want them: W [T, 3 F', F°], C [T F', D'] or None, U [T, 4 F', 3 F'], V [D', D°].
 
-    With ``bias``, [B / group, b R] of the last b blocks of each group, it is the column after x.
+    Or the gradients of W and U in shares, [T, S, ...].
     """
-    blocks, R, C = x.shape
-    out = x.new_empty(blocks, rows, columns, dtype=dtype)
-    with_bias = 0 if bias is None else bias.numel() * group // (blocks * R)
-    constants = {"BIAS": with_bias, "GROUP": group, "C": C, "CP": columns, "B": 512}
-    with torch.cuda.device_of(x):
-        pad_rows[(triton.cdiv(out.numel(), 512),)](x.contiguous(), bias, out, out.numel(), R, rows, **constants)
+
+    W: Tensor
+    C: Tensor | None
+    U: Tensor
+    V: Tensor
+
+
+def pad_weights(weights: Weights, dtype: torch.dtype) -> Maps:
+    """The maps with zeros between and after, and biases as a last column."""
+    sizes = _sizes(weights.post)
+    T, near, one_more, all_near, all_more = (sizes[name] for name in ("T", "FP", "FO", "DP", "DO"))
+    shapes = (T, 3 * near, one_more), (T * near, all_near), (T, 4 * near, 3 * near), (all_near, all_more)
+    W, C, U, V = (weights.post.new_empty(shape, dtype=dtype) for shape in shapes)
+    tensors = [None if tensor is None else tensor.contiguous() for tensor in weights]
+    with torch.cuda.device_of(U):
+        pad_maps[(3 + (weights.edge is not None), PROGRAMS)](*tensors, W, C, U, V, **sizes, B=BLOCK)
+    return Maps(W, None if weights.edge is None else C, U, V)
+
+
+def cut_gradients(gradients: Maps, like: Weights) -> Weights:
+    """The gradients of the weights, from those of the padded maps."""
+    out = Weights._make(None if tensor is None else torch.empty_like(tensor) for tensor in like)
+    shares = gradients.U.shape[1]
+    with torch.cuda.device_of(out.post):
+        cut_maps[(3 + (out.edge is not None), PROGRAMS)](*gradients, *out, shares, **_sizes(like.post), B=BLOCK)
     return out
+
+
+def _sizes(post: Tensor) -> dict[str, int]:
+    T, F = len(post), post.shape[2] // 3
+    D = T * F
+    return {"T": T, "F": F, "FP": padded(F), "FO": padded(F + 1), "DP": padded(D), "DO": padded(D + 1)}
 
 
 def split_towers(x: Tensor, T: int, dtype: torch.dtype) -> Tensor:
@@ -253,12 +296,11 @@ def split_towers(x: Tensor, T: int, dtype: torch.dtype) -> Tensor:
     return out
 
 
-def sum_products(x: Tensor, y: Tensor) -> Tensor:
-    """Σ_m x_m y_mᵀ of each tower, share by share of the rows: x [T, M', P], y [T, M', Q] -> [T, P, Q]."""
-    T, rows, _ = x.shape
+def share_products(x: Tensor, y: Tensor) -> Tensor:
+    """Σ_m x_m y_mᵀ of each tower over each share of the rows: x [T, M', P], y [T, M', Q] -> [T, S, P, Q]."""
+    T, rows, P = x.shape
     size = share_of(rows)
-    parts = torch.bmm(x.view(-1, size, x.shape[2]).mT, y.view(-1, size, y.shape[2]))
-    return parts.view(T, -1, x.shape[2], y.shape[2]).sum(1)
+    return torch.bmm(x.view(-1, size, P).mT, y.view(-1, size, y.shape[2])).view(T, -1, P, y.shape[2])
 
 
 def aggregate(pre: Tensor, r: Tensor | None, M: int, K: int, source: Tensor, start: Tensor) -> Tensor:

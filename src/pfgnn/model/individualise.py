@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 
-import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.particles import add_to_vertices, pick_vertices
@@ -35,9 +34,7 @@ class Individualise(nn.Module, ABC):
         change = self.recolour(h, noise, step, particles) - h
         if self.dimensions < self.width:
             change[..., self.dimensions :] = 0
-        # Added, not written: a draw that is not valid repeats a vertex, and must add nothing to it.
-        change = torch.where(draw.valid[..., None], change, 0.0)
-        return add_to_vertices(H, change, draw.vertices, noise.nodes, largest(H.dtype))
+        return add_to_vertices(H, change, draw.vertices, draw.valid, noise.nodes, largest(H.dtype))
 
     @abstractmethod
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:

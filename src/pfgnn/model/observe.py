@@ -2,12 +2,12 @@
 
 from torch import Tensor, nn
 
-from pfgnn.kernels.segments import segment_mean
+from pfgnn.kernels.hidden import hidden_mean
 from pfgnn.model.batch import GraphBatch
 
 
 class SetObservation(nn.Module):
-    """log f_obs(H) = c tanh(ρ(mean_v φ(h_v)) / c).
+    """log f_obs(H) = c tanh(ρ(mean_v relu(φ h_v)) / c).
 
     Scores left free grow until one particle has all the weight; the bound c keeps f_obs in [e^-c, e^c].
 
@@ -20,13 +20,14 @@ class SetObservation(nn.Module):
         if not bound > 0:
             raise ValueError(f"bound must be positive, but it is {bound}")
         self.bound = bound
-        self.phi = nn.Sequential(nn.Linear(width, width), nn.ReLU())
+        self.phi = nn.Linear(width, width)
         self.rho = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         """The particles' log scores; see the class."""
-        pooled = segment_mean(self.phi(H), graph.nodes)  # [G, K, D]
-        return self.bound * (self.rho(pooled).squeeze(-1) / self.bound).tanh()
+        pooled = hidden_mean(H, self.phi.weight, self.phi.bias, graph.nodes)  # [G, K, D]
+        scores = self.rho(pooled.flatten(0, 1)).view(pooled.shape[:2])
+        return self.bound * (scores / self.bound).tanh()
 
 
 class NoObservation(nn.Module):

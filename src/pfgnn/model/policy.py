@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.draw import draw_vertex
+from pfgnn.kernels.hidden import hidden_score
 from pfgnn.kernels.segments import segment_log_softmax, segment_sum
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.randomness import Noise, Purpose
@@ -37,8 +38,7 @@ class MLPPolicy(nn.Module):
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         """The vertices' scores; see the class."""
-        # A product with one column: libraries for matrices are slow at it.
-        return (self.hidden(H).relu() * self.score.weight[0]).sum(-1) + self.score.bias
+        return hidden_score(H, self.hidden.weight, self.hidden.bias, self.score.weight.flatten(), self.score.bias)
 
 
 class GNNPolicy(nn.Module):

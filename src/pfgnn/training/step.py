@@ -1,6 +1,5 @@
 """One update of the parameters."""
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -66,7 +65,10 @@ class Step:
         loss = self.objective(losses, output.trace, share)
         self.optimiser.zero_grad()
         self.fabric.backward(loss.total)
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip or math.inf)
+        parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
+        norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
+        if self.clip is not None:
+            nn.utils.clip_grads_with_norm_(parameters, self.clip, norm)
         self.optimiser.step()
         ess = torch.zeros_like(norm)
         if output.trace:

@@ -1,0 +1,99 @@
+"""A hidden layer of all nodes and particles, and what is read of it at once: a score a row, or a mean a segment."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from pfgnn.kernels.choice import apply, fast, once
+from pfgnn.kernels.segments import Segments, segment_mean
+from pfgnn.kernels.streams import beside, joined
+
+
+def hidden_score(x: Tensor, weight: Tensor, bias: Tensor, last: Tensor, last_bias: Tensor) -> Tensor:
+    """v · relu(W x + b) + c.
+
+    Args: x: [..., D].  weight, bias: W [P, D], b [P].  last, last_bias: v [P], c [1].
+    Shapes: -> [...].
+    """
+    if fast(x):
+        return apply(_Score, x, weight, bias, last, last_bias)
+    # Not a product with one column: libraries for matrices are slow at it.
+    return (linear(x, weight, bias).relu() * last).sum(-1) + last_bias
+
+
+def hidden_mean(x: Tensor, weight: Tensor, bias: Tensor, segments: Segments) -> Tensor:
+    """The mean of relu(W x + b) over the rows of each segment.
+
+    Args: x: [N, K, D].  weight, bias: W [P, D], b [P].  segments: S of the N rows, in order.
+    Shapes: -> [S, K, P].
+    """
+    if segments.start is not None and segments.order is None and fast(x):
+        return apply(_Mean, x, weight, bias, segments)
+    return segment_mean(linear(x, weight, bias).relu(), segments)
+
+
+def _hidden(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The rows with a column of ones, X [M, D°], the map W [P', D°], and their product u [M, P']."""
+    from pfgnn.kernels.triton_rows import widen, widen_map
+
+    dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
+    ctx.shape = x.shape
+    X, W = widen(x.reshape(-1, x.shape[-1]), dtype, one=True), widen_map(weight, bias, dtype)
+    return X, W, X @ W.T
+
+
+def _hidden_backward(ctx: Any, du: Tensor, X: Tensor, W: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
+    """The gradients of x, weight and bias from that of u."""
+    from pfgnn.kernels.triton_rows import cut_map_gradient
+
+    with joined(du):
+        with beside(du):
+            of_map = cut_map_gradient(du.T @ X, weight, bias)
+        dx = (du @ W).view(*ctx.shape[:-1], -1)[..., : ctx.shape[-1]]
+    return dx, *of_map
+
+
+class _Score(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, last: Tensor, last_bias: Tensor) -> Tensor:
+        from pfgnn.kernels.triton_hidden import score_rows
+
+        X, W, u = _hidden(ctx, x, weight, bias)
+        ctx.save_for_backward(X, W, u, weight, bias, last)
+        return score_rows(u, last, last_bias).view(x.shape[:-1])
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+        from pfgnn.kernels.triton_hidden import score_gradients
+
+        X, W, u, weight, bias, last = ctx.saved_tensors
+        du, d_last, d_last_bias = score_gradients(gradients[0].reshape(-1), u, last)
+        return *_hidden_backward(ctx, du, X, W, weight, bias), d_last, d_last_bias
+
+
+class _Mean(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, segments: Segments) -> Tensor:
+        from pfgnn.kernels.triton_segments import sum_rows
+
+        assert segments.start is not None
+        X, W, u = _hidden(ctx, x, weight, bias)
+        ctx.save_for_backward(X, W, u, weight, bias)
+        ctx.segments = segments
+        mean = sum_rows(u.view(len(x), -1), None, segments.start, mean=True, relu=True)  # [S, K P']
+        return mean.view(segments.size, x.shape[1], -1)[..., : len(weight)]
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        from pfgnn.kernels.triton_rows import widen
+        from pfgnn.kernels.triton_segments import spread_rows
+
+        X, W, u, weight, bias = ctx.saved_tensors
+        g = widen(gradients[0].reshape(-1, len(weight)), u.dtype)  # [S K, P']
+        of_rows = u.view(ctx.shape[0], -1)  # [N, K P']
+        du = spread_rows(g.view(ctx.segments.size, -1), ctx.segments.index, ctx.segments.start, positive=of_rows)
+        return *_hidden_backward(ctx, du.view_as(u), X, W, weight, bias), None

@@ -1,0 +1,116 @@
+"""Rows padded to multiples of ALIGN numbers, which the libraries for matrices want. Padding is 0 everywhere."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+ALIGN = 8  # rows begin at multiples of so many numbers
+BLOCK = 512  # numbers of a map at a time
+
+
+@triton.jit
+def pad_rows(x, out, count, C, CP, stride, ONE: tl.constexpr, B: tl.constexpr):
+    place = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
+    r, c = place // CP, place % CP
+    v = tl.load(x + r * stride + c, (place < count) & (c < C), 0.0).to(tl.float32)
+    if ONE:
+        v = tl.where(c == C, 1.0, v)
+    tl.store(out + place, v, place < count)
+
+
+@triton.jit
+def pad_blocks(
+    x, bias, out,
+    BLOCKS: tl.constexpr, ROWS: tl.constexpr, C: tl.constexpr, RP: tl.constexpr, CP: tl.constexpr,
+    BIAS: tl.constexpr, GROUP: tl.constexpr, B: tl.constexpr,
+):  # fmt: skip
+    """Blocks x [BLOCKS, ROWS, C] as [BLOCKS, RP, CP]; the last BIAS blocks of each GROUP have a bias, the column C."""
+    for first in range(tl.program_id(1) * B, BLOCKS * RP * CP, tl.num_programs(1) * B):
+        place = first + tl.arange(0, B)
+        block, r, c = place // (RP * CP), place // CP % RP, place % CP
+        inside = (place < BLOCKS * RP * CP) & (r < ROWS)
+        v = tl.load(x + (block * ROWS + r) * C + c, inside & (c < C), 0.0).to(tl.float32)
+        if BIAS > 0:
+            part = block % GROUP - (GROUP - BIAS)
+            there = bias + (block // GROUP * BIAS + part) * ROWS + r
+            v += tl.load(there, inside & (c == C) & (part >= 0), 0.0).to(tl.float32)
+        tl.store(out + place, v, place < BLOCKS * RP * CP)
+
+
+@triton.jit
+def cut_blocks(
+    parts, out, bias, S,
+    BLOCKS: tl.constexpr, ROWS: tl.constexpr, C: tl.constexpr, RP: tl.constexpr, CP: tl.constexpr,
+    BIAS: tl.constexpr, GROUP: tl.constexpr, B: tl.constexpr,
+):  # fmt: skip
+    """The reverse of pad_blocks, of the sum of S shares: parts [BLOCKS / GROUP, S, GROUP, RP, CP]."""
+    columns: tl.constexpr = C + 1 if BIAS > 0 else C
+    for first in range(tl.program_id(1) * B, BLOCKS * ROWS * columns, tl.num_programs(1) * B):
+        place = first + tl.arange(0, B)
+        inside = place < BLOCKS * ROWS * columns
+        block, r, c = place // (ROWS * columns), place // columns % ROWS, place % columns
+        there = parts + ((block // GROUP * S * GROUP + block % GROUP) * RP + r) * CP + c
+        total = tl.zeros([B], tl.float32)
+        for share in range(S):
+            total += tl.load(there + share * (GROUP * RP * CP), inside, 0.0).to(tl.float32)
+        tl.store(out + (block * ROWS + r) * C + c, total, inside & (c < C))
+        if BIAS > 0:
+            part = block % GROUP - (GROUP - BIAS)
+            tl.store(bias + (block // GROUP * BIAS + part) * ROWS + r, total, inside & (c == C) & (part >= 0))
+
+
+@triton.jit
+def pad_map(x, bias, out, R: tl.constexpr, C: tl.constexpr, RP: tl.constexpr, CP: tl.constexpr, B: tl.constexpr):
+    pad_blocks(x, bias, out, 1, R, C, RP, CP, 1, 1, B)
+
+
+@triton.jit
+def cut_map(x, out, bias, R: tl.constexpr, C: tl.constexpr, RP: tl.constexpr, CP: tl.constexpr, B: tl.constexpr):
+    cut_blocks(x, out, bias, 1, 1, R, C, RP, CP, 1, 1, B)
+
+
+def padded(size: int) -> int:
+    """The size, up to the next multiple of ALIGN."""
+    return -(-size // ALIGN) * ALIGN
+
+
+def widen(x: Tensor, dtype: torch.dtype, one: bool = False) -> Tensor:
+    """Rows x [M, C] with zeros after them, [M, C']; C' is C padded, or with ``one`` C + 1, whose column holds ones.
+
+    Not a copy where x was cut out of such rows, as :func:`narrow` does.
+    """
+    M, C = x.shape
+    columns = padded(C + one)
+    if not one and x.dtype == dtype and x.stride() == (columns, 1):
+        return x.as_strided((M, columns), (columns, 1))
+    x = x if x.stride(1) == 1 else x.contiguous()
+    out = x.new_empty(M, columns, dtype=dtype)
+    with torch.cuda.device_of(x):
+        pad_rows[(triton.cdiv(out.numel(), 1024),)](x, out, out.numel(), C, columns, x.stride(0), ONE=one, B=1024)
+    return out
+
+
+def narrow(rows: Tensor, shape: torch.Size) -> Tensor:
+    """Padded rows [M, C'] as a tensor of the given shape [..., C], without a copy."""
+    return rows.view(*shape[:-1], rows.shape[1])[..., : shape[-1]]
+
+
+def widen_map(weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
+    """A map of rows that :func:`widen` gave a column of ones: weight [P, C], bias [P] -> [P', C'], C' that of C + 1."""
+    out = weight.new_empty(padded(len(weight)), padded(weight.shape[1] + 1), dtype=dtype)
+    with torch.cuda.device_of(out):
+        pad_map[_grid(out)](weight.contiguous(), bias.contiguous(), out, *weight.shape, *out.shape, B=BLOCK)
+    return out
+
+
+def cut_map_gradient(gradient: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """Those of the weight and the bias from that of :func:`widen_map`'s result."""
+    d_weight, d_bias = torch.empty_like(weight), torch.empty_like(bias)
+    with torch.cuda.device_of(gradient):
+        cut_map[_grid(weight)](gradient, d_weight, d_bias, *weight.shape, *gradient.shape, B=BLOCK)
+    return d_weight, d_bias
+
+
+def _grid(like: Tensor) -> tuple[int, int]:
+    return 1, triton.cdiv(like.numel(), BLOCK)
