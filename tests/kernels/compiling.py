@@ -19,9 +19,9 @@ from pfgnn.kernels import use
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.hidden import hidden_mean, hidden_score
-from pfgnn.kernels.norm import activate_graphs
+from pfgnn.kernels.norm import Norming, activate_graphs
 from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
-from pfgnn.kernels.pna import Weights, pna
+from pfgnn.kernels.pna import After, Weights, pna
 from pfgnn.kernels.segments import Segments, make_segments, segment_max, segment_mean, sum_neighbours
 from pfgnn.kernels.weigh import Stream, normalise, resample
 
@@ -62,10 +62,13 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     for reduce in (segment_mean, segment_max):
         backward(lambda v, reduce=reduce: reduce(v, sources), some(E, K, D))
     backward(lambda x, own: sum_neighbours(x, own, sources, targets), x, some())
-    backward(lambda h, a, b, c: activate_graphs(h, x, a, b, c, 1e-2, 30.0, nodes), x, *some(3, D))
+    backward(lambda h, a, b, c: activate_graphs(h, x, Norming(a, b, c, 1e-2, 30.0), nodes), x, *some(3, D))
     F = D // TOWERS
     maps = some(TOWERS, 3 * F, F), some(TOWERS, 2 * F), some(D, D), some(TOWERS, 4 * F, 3 * F), some(D, D), some(D)
     backward(lambda x, e, *maps: pna(x, e, Weights(*maps), 0.7, sources, targets), x, some(E, D), *maps)
+    without = Weights(maps[0], maps[1], None, *maps[3:])
+    after = After(Norming(some(D), some(D), some(D), 1e-2, 30.0), nodes, residual=True)
+    backward(lambda x: pna(x, None, without, 0.7, sources, targets, after), x)
     backward(hidden_score, x, some(D, D), some(D), some(D), some(1))
     backward(lambda x, w, b: hidden_mean(x, w, b, nodes), x, some(D, D), some(D))
     stream = Stream(keys, 1, 1)

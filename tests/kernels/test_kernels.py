@@ -10,9 +10,9 @@ from pfgnn.kernels import use
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.hidden import hidden_mean, hidden_score
-from pfgnn.kernels.norm import activate_graphs
+from pfgnn.kernels.norm import Norming, activate_graphs
 from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
-from pfgnn.kernels.pna import Weights, pna
+from pfgnn.kernels.pna import After, Weights, pna
 from pfgnn.kernels.segments import (
     Segments,
     make_segments,
@@ -98,21 +98,23 @@ def test_norm(shape: tuple[int, ...], residual: bool, device: torch.device) -> N
     parameters = torch.randn(3, shape[-1], device=device)
 
     def compute(h: Tensor, scale: Tensor, shift: Tensor, mean_scale: Tensor, x: Tensor | None = None) -> Tensor:
-        return activate_graphs(h, x, scale, shift, mean_scale, 1e-2, 30.0, graphs)
+        return activate_graphs(h, x, Norming(scale, shift, mean_scale, 1e-2, 30.0), graphs)
 
     assert_twins(compute, h, *parameters, *([x] if residual else []))
     wide = torch.nn.functional.pad(h, (0, 3))  # rows that are apart
     assert_twins(lambda wide, *rest: compute(wide[..., :-3], *rest), wide, *parameters, *([x] if residual else []))
 
 
+@pytest.mark.parametrize("after", ["nothing", "norm", "residual"])
 @pytest.mark.parametrize("edge_features", [True, False])
 @pytest.mark.parametrize("particles", [1, 3])
 @pytest.mark.parametrize(("towers", "each"), [(2, 7), (3, 4), (1, 8)])
-def test_pna(towers: int, each: int, particles: int, edge_features: bool, device: torch.device) -> None:
+def test_pna(towers: int, each: int, particles: int, edge_features: bool, after: str, device: torch.device) -> None:
     """Numbers of few bits, so that messages are exact and tie, whose gradients are shared."""
     torch.manual_seed(0)
     with use("triton"):
         sources, targets = edges(device)
+        graphs = nodes(device)
     D = towers * each
 
     def coarse(*shape: int) -> Tensor:
@@ -122,12 +124,16 @@ def test_pna(towers: int, each: int, particles: int, edge_features: bool, device
     pre, pre_bias, post, mix, mix_bias = (coarse(*shape) for shape in shapes)
     inputs = [coarse(len(NODES), particles, D), pre, pre_bias, post, mix, mix_bias]
     inputs += [coarse(D, D), coarse(EDGES, D)] if edge_features else []
+    inputs += [] if after == "nothing" else torch.randn(3, D, device=device).unbind()
 
     def compute(
-        x: Tensor, pre: Tensor, pre_bias: Tensor, post: Tensor, mix: Tensor, mix_bias: Tensor, *of_edges: Tensor
+        x: Tensor, pre: Tensor, pre_bias: Tensor, post: Tensor, mix: Tensor, mix_bias: Tensor, *rest: Tensor
     ) -> Tensor:
-        edge, edge_attr = of_edges or (None, None)
-        return pna(x, edge_attr, Weights(pre, pre_bias, edge, post, mix, mix_bias), 0.7, sources, targets) / 8
+        edge, edge_attr = rest[:2] if edge_features else (None, None)
+        then = None
+        if after != "nothing":
+            then = After(Norming(rest[-3], rest[-2], rest[-1], 1e-2, 1e6), graphs, after == "residual")
+        return pna(x, edge_attr, Weights(pre, pre_bias, edge, post, mix, mix_bias), 0.7, sources, targets, then) / 8
 
     assert_twins(compute, *inputs)
 
@@ -244,7 +250,7 @@ def test_a_second_derivative_is_refused_by_kernels(device: torch.device) -> None
     x = torch.randn(len(NODES), 3, 4, device=device, requires_grad=True)
     scale, shift, mean_scale = torch.randn(3, 4, device=device)
     with use("triton"):
-        y = activate_graphs(x, None, scale, shift, mean_scale, 1e-2, 30.0, nodes(device))
+        y = activate_graphs(x, None, Norming(scale, shift, mean_scale, 1e-2, 30.0), nodes(device))
         (first,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
         with pytest.raises(RuntimeError, match="once_differentiable"):
             first.square().sum().backward()

@@ -1,6 +1,6 @@
 """Normalisation over the nodes of each graph and particle, fused with what a layer does next."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -9,35 +9,33 @@ from pfgnn.kernels.choice import apply, fast, once
 from pfgnn.kernels.segments import Segments, segment_mean, spread
 
 
-def normalise_graphs(
-    h: Tensor, scale: Tensor, shift: Tensor, mean_scale: Tensor, eps: float, limit: float, nodes: Segments
-) -> Tensor:
-    """γ c / √(mean c² + ε) + β, c = h - α μ, μ and mean over the nodes of each graph and particle: [N, ..., D] -> same.
+class Norming(NamedTuple):
+    """γ c / √(mean c² + ε) + β, c = h - α μ, of an h that is clamped to ±limit first.
 
-    h is clamped to ±limit first.
-
-    Args: h; scale, shift, mean_scale: γ, β, α, each [D]; eps: ε; limit; nodes: the graph of each node.
+    Fields: ``scale``, ``shift``, ``mean_scale``: γ, β, α, each [D]; ``eps``: ε; ``limit``.
     """
+
+    scale: Tensor
+    shift: Tensor
+    mean_scale: Tensor
+    eps: float
+    limit: float
+
+
+def normalise_graphs(h: Tensor, norming: Norming, nodes: Segments) -> Tensor:
+    """Normalise, μ and mean over the nodes of each graph and particle: [N, ..., D] -> same."""
+    scale, shift, mean_scale, eps, limit = norming
     h = h.clamp(-limit, limit)
     centred = h - mean_scale * spread(segment_mean(h, nodes), nodes)
     variance = segment_mean(centred.square(), nodes)
     return scale * centred * spread(torch.rsqrt(variance + eps), nodes) + shift
 
 
-def activate_graphs(
-    h: Tensor,
-    x: Tensor | None,
-    scale: Tensor,
-    shift: Tensor,
-    mean_scale: Tensor,
-    eps: float,
-    limit: float,
-    nodes: Segments,
-) -> Tensor:
+def activate_graphs(h: Tensor, x: Tensor | None, norming: Norming, nodes: Segments) -> Tensor:
     """relu of :func:`normalise_graphs`, plus x if it is given: [N, ..., D] -> same."""
     if nodes.start is not None and fast(h):
-        return apply(_Activate, h, x, scale, shift, mean_scale, eps, limit, nodes)
-    y = normalise_graphs(h, scale, shift, mean_scale, eps, limit, nodes).relu()
+        return apply(_Activate, h, x, *norming, nodes)
+    y = normalise_graphs(h, norming, nodes).relu()
     return y if x is None else x + y
 
 
@@ -46,11 +44,11 @@ class _Activate(torch.autograd.Function):
     def forward(ctx: Any, h: Tensor, x: Tensor | None, *rest: Any) -> Tensor:
         from pfgnn.kernels.triton_norm import activate
 
-        scale, shift, mean_scale, eps, limit, nodes = rest
+        *norming, nodes = rest
         h, x = _rows(h), None if x is None else x.contiguous()
-        out, mean, root = activate(h, x, scale, shift, mean_scale, eps, limit, nodes.start)
-        ctx.save_for_backward(h, scale, shift, mean_scale, mean, root)
-        ctx.limit, ctx.start, ctx.residual = limit, nodes.start, None if x is None else x.dtype
+        out, mean, root = activate(h, x, Norming(*norming), nodes.start)
+        ctx.save_for_backward(h, mean, root, *norming[:3])
+        ctx.rest, ctx.start, ctx.residual = norming[3:], nodes.start, None if x is None else x.dtype
         return out
 
     @staticmethod
@@ -58,8 +56,10 @@ class _Activate(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.kernels.triton_norm import activate_backward
 
+        h, mean, root, *parameters = ctx.saved_tensors
         g = gradients[0].contiguous()
-        dh, of_parameters = activate_backward(g, ctx.limit, ctx.start, *ctx.saved_tensors)
+        dh, parts = activate_backward(g, h, Norming(*parameters, *ctx.rest), mean, root, ctx.start)
+        of_parameters = parts.sum(0).to(parameters[0].dtype).unbind()
         return dh, None if ctx.residual is None else g.to(ctx.residual), *of_parameters, None, None, None
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.kernels.choice import apply, fast, once
+from pfgnn.kernels.norm import Norming, activate_graphs
 from pfgnn.kernels.segments import Segments, segment_max, segment_mean, segment_min, spread
 from pfgnn.kernels.streams import beside, joined
 
@@ -28,8 +29,22 @@ class Weights(NamedTuple):
     mix_bias: Tensor
 
 
+class After(NamedTuple):
+    """What follows in a layer: relu(norm(h)), over the ``nodes`` of each graph, plus x if ``residual``."""
+
+    norming: Norming
+    nodes: Segments
+    residual: bool
+
+
 def pna(
-    x: Tensor, edge_attr: Tensor | None, weights: Weights, delta: float, sources: Segments, targets: Segments
+    x: Tensor,
+    edge_attr: Tensor | None,
+    weights: Weights,
+    delta: float,
+    sources: Segments,
+    targets: Segments,
+    after: After | None = None,
 ) -> Tensor:
     """h_i = V (own_i + Σ_s s_i U_s [mean, min, max, std]_j m_ij), m_ij = A x_j + B x_i + C e_ij, towers side by side.
 
@@ -43,10 +58,12 @@ def pna(
         weights: of the layer.
         delta: δ.
         sources, targets: of the edges, which lie in order of their targets.
+        after: what comes of h; None for h itself.
     Shapes: -> [N, K, D].
     """
     if targets.start is not None and fast(x):
-        return apply(_PNA, x, edge_attr, *weights, delta, sources, targets)
+        parameters, others = ((), ()) if after is None else (after.norming[:3], (*after.norming[3:], *after[1:]))
+        return apply(_PNA, x, edge_attr, *weights, *parameters, others, delta, sources, targets)
     (N, K, D), T = x.shape, len(weights.post)
     rows = x.reshape(N * K, T, -1).transpose(0, 1)  # [T, N K, F]
     bias = torch.nn.functional.pad(weights.pre_bias, (D // T, 0))  # A has none
@@ -68,7 +85,8 @@ def pna(
     s = (degree.clamp(min=1) + 1).to(y.dtype).log() / delta  # [N K, 1]
     one, two, three = y.chunk(3, 2)  # [T, N K, F] each
     z = (one + s * two + three / s + own).transpose(0, 1).reshape(x.shape)
-    return torch.nn.functional.linear(z, weights.mix, weights.mix_bias)
+    h = torch.nn.functional.linear(z, weights.mix, weights.mix_bias)
+    return h if after is None else activate_graphs(h, x if after.residual else None, after.norming, after.nodes)
 
 
 class _PNA(torch.autograd.Function):
@@ -81,10 +99,11 @@ class _PNA(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, edge_attr: Tensor | None, *rest: Any) -> Tensor:
         from pfgnn.kernels import triton_pna as kernels
+        from pfgnn.kernels.triton_norm import activate
         from pfgnn.kernels.triton_rows import narrow, widen
 
-        *tensors, delta, sources, targets = rest
-        weights = Weights(*tensors)
+        *tensors, others, delta, sources, targets = rest
+        weights, norm = Weights(*tensors[:6]), tensors[6:]
         N, K, D = x.shape
         dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
         maps = kernels.pad_weights(weights, dtype)
@@ -99,21 +118,39 @@ class _PNA(torch.autograd.Function):
         a = kernels.aggregate(pre, r, N * K, K, sources.index, targets.start)  # [T, M', 4 F']
         y = torch.bmm(a, maps.U)  # [T, M', 3 F']
         z = kernels.scale(y, pre, N * K, K, D, delta, targets.start)  # [M, D°]
-        ctx.save_for_backward(X, X_edge, r, pre, a, z, *maps, *weights)
-        ctx.shape, ctx.delta, ctx.sources, ctx.targets = x.shape, delta, sources, targets
-        return narrow(z @ maps.V.T, x.shape)
+        h = out = narrow(z @ maps.V.T, x.shape)
+        kept: tuple[Tensor, ...] = ()
+        if norm:
+            eps, limit, nodes, residual = others
+            norming = Norming(norm[0], norm[1], norm[2], eps, limit)
+            out, *moments = activate(h, x.contiguous() if residual else None, norming, nodes.start)
+            kept = (h, *moments, *norm)
+        ctx.save_for_backward(X, X_edge, r, pre, a, z, *maps, *weights, *kept)
+        ctx.shape, ctx.others, ctx.delta, ctx.sources, ctx.targets = x.shape, others, delta, sources, targets
+        return out
 
     @staticmethod
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.kernels import triton_pna as kernels
+        from pfgnn.kernels.triton_norm import activate_backward
         from pfgnn.kernels.triton_rows import widen
 
         X, X_edge, r, pre, a, z, W, C, U, V, *tensors = ctx.saved_tensors
+        weights, norm = Weights(*tensors[:6]), tensors[6:]
         N, K, D = ctx.shape
-        g = widen(gradients[0].reshape(N * K, D), X.dtype)  # [M, D']
+        g, residual = gradients[0], None
+        if norm:
+            h, mean, root, scale, shift, mean_scale = norm
+            eps, limit, nodes, added = ctx.others
+            g = g.contiguous()
+            residual = g if added else None
+            norming = Norming(scale, shift, mean_scale, eps, limit)
+            g, parts = activate_backward(g, h, norming, mean, root, nodes.start)
+        g = widen(g.reshape(N * K, D), X.dtype)  # [M, D']
         with joined(g):
             with beside(g):
+                d_norm = parts.sum(0).to(norm[-1].dtype).unbind() if norm else ()
                 dV = g.T @ z  # [D', D°]
             d_pre = torch.empty_like(pre)
             dy = kernels.scale_gradients(g @ V, d_pre, K, D, ctx.delta, ctx.targets.start)  # [T, M', 3 F']
@@ -131,6 +168,6 @@ class _PNA(torch.autograd.Function):
             kernels.sum_messages(messages, d_pre, ctx.sources.order, ctx.sources.start)
             with beside(g):
                 dW = kernels.share_products(d_pre, X)  # [T, S, 3 F', F°]
-                d_weights = kernels.cut_gradients(kernels.Maps(dW, dC, dU, dV), Weights(*tensors))
-            dx = torch.bmm(d_pre, W)[:, : N * K, : D // len(W)].transpose(0, 1).reshape(ctx.shape)
-        return dx, d_edge_attr, *d_weights, None, None, None
+                d_weights = kernels.cut_gradients(kernels.Maps(dW, dC, dU, dV), weights)
+            dx = kernels.join_towers(torch.bmm(d_pre, W), ctx.shape, residual)
+        return dx, d_edge_attr, *d_weights, *d_norm, None, None, None, None

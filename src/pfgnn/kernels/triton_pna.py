@@ -12,7 +12,7 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.kernels.pna import FLOOR, Weights
-from pfgnn.kernels.triton_rows import cut_blocks, pad_blocks, padded
+from pfgnn.kernels.triton_rows import cut_blocks, pad_blocks, padded, rows_grid, some_rows
 
 PROGRAMS, BLOCK = 64, 512  # for a map
 FORWARD, BACK = (8, 32, 4, 2), (8, 32, 2, 2)  # of a program: rows and features of its tile, edges at once, warps
@@ -21,8 +21,8 @@ FORWARD, BACK = (8, 32, 4, 2), (8, 32, 2, 2)  # of a program: rows and features 
 @triton.jit
 def pad_maps(
     pre, pre_bias, edge, post, mix, mix_bias, W, C, U, V,
-    T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, FO: tl.constexpr, DP: tl.constexpr, DO: tl.constexpr,
-    B: tl.constexpr,
+    EDGES: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, FO: tl.constexpr, DP: tl.constexpr,
+    DO: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
     """The maps of a layer as the products want them, one after the other along the grid's first axis."""
     which = tl.program_id(0)
@@ -32,15 +32,16 @@ def pad_maps(
         pad_blocks(pre, pre_bias, W, 3 * T, F, F, FP, FO, 2, 3, B)
     if which == 2:
         pad_blocks(mix, mix_bias, V, 1, T * F, T * F, DP, DO, 1, 1, B)
-    if which == 3:
-        pad_blocks(edge, edge, C, T, F, T * F, FP, DP, 0, 1, B)
+    if EDGES:
+        if which == 3:
+            pad_blocks(edge, edge, C, T, F, T * F, FP, DP, 0, 1, B)
 
 
 @triton.jit
 def cut_maps(
     W, C, U, V, pre, pre_bias, edge, post, mix, mix_bias, S,
-    T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, FO: tl.constexpr, DP: tl.constexpr, DO: tl.constexpr,
-    B: tl.constexpr,
+    EDGES: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, FO: tl.constexpr, DP: tl.constexpr,
+    DO: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
     """The gradients of a layer's maps from those of the padded ones, W and U in S shares."""
     which = tl.program_id(0)
@@ -50,17 +51,30 @@ def cut_maps(
         cut_blocks(W, pre, pre_bias, S, 3 * T, F, F, FP, FO, 2, 3, B)
     if which == 2:
         cut_blocks(V, mix, mix_bias, 1, 1, T * F, T * F, DP, DO, 1, 1, B)
-    if which == 3:
-        cut_blocks(C, edge, edge, 1, T, F, T * F, FP, DP, 0, 1, B)
+    if EDGES:
+        if which == 3:
+            cut_blocks(C, edge, edge, 1, T, F, T * F, FP, DP, 0, 1, B)
 
 
 @triton.jit
-def tower_rows(x, out, count, M, MP, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, B: tl.constexpr):
-    place = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
-    t, m, f = place // (MP * FP), place // FP % MP, place % FP
-    inside = (place < count) & (m < M)
-    v = tl.load(x + (m * T + t) * F + f, inside & (f < F), 0.0).to(tl.float32)
-    tl.store(out + place, tl.where(inside & (f == F), 1.0, v), place < count)
+def split_rows(x, out, M, MP, T: tl.constexpr, F: tl.constexpr, FO: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    m, c, real = some_rows(T * FO, R, C)
+    t, f = c // FO, c % FO
+    v = tl.load(x + m * (T * F) + t * F + f, (m < M) & real & (f < F), 0.0).to(tl.float32)
+    tl.store(out + (t * MP + m) * FO + f, tl.where((m < M) & (f == F), 1.0, v), (m < MP) & real)
+
+
+@triton.jit
+def join_rows(
+    dX, residual, out, M, MP, ADD: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FO: tl.constexpr,
+    R: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    m, c, real = some_rows(T * F, R, C)
+    mask = (m < M) & real
+    v = tl.load(dX + (c // F * MP + m) * FO + c % F, mask, 0.0).to(tl.float32)
+    if ADD:
+        v += tl.load(residual + m * (T * F) + c, mask, 0.0).to(tl.float32)
+    tl.store(out + m * (T * F) + c, v, mask)
 
 
 @triton.jit
@@ -201,39 +215,38 @@ def _scaler(start, node, mask, delta):
 
 @triton.jit
 def scale_forward(
-    y, pre, start, z, count, MP, delta,
-    K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, ZP: tl.constexpr, B: tl.constexpr,
+    y, pre, start, z, M, MP, delta,
+    K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, ZP: tl.constexpr,
+    R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    place = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
-    m, c = place // ZP, place % ZP
-    inside = (place < count) & (c < T * F)
-    s = _scaler(start, m // K, place < count, delta)
+    m, c, real = some_rows(ZP, R, C)
+    inside = (m < M) & (c < T * F)
+    s = _scaler(start, m // K, m < M, delta)
     there = (c // F * MP + m) * (3 * FP) + c % F
     one, two = tl.load(y + there, inside, 0.0).to(tl.float32), tl.load(y + there + FP, inside, 0.0).to(tl.float32)
     three = tl.load(y + there + 2 * FP, inside, 0.0).to(tl.float32)
     own = tl.load(pre + there + 2 * FP, inside, 0.0).to(tl.float32)
-    tl.store(z + place, tl.where(c == T * F, 1.0, one + s * two + three / s + own), place < count)
+    tl.store(z + m * ZP + c, tl.where(c == T * F, 1.0, one + s * two + three / s + own), (m < M) & real)
 
 
 @triton.jit
 def scale_back(
-    dz, start, dy, d_pre, count, M, MP, delta,
-    K: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, ZP: tl.constexpr, B: tl.constexpr,
+    dz, start, dy, d_pre, M, MP, delta,
+    K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, ZP: tl.constexpr,
+    R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    place = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
-    row, f = place // FP, place % FP  # of tower and m
-    m = row % MP
-    real = (place < count) & (m < M)
-    s = _scaler(start, m // K, real, delta)
-    g = tl.load(dz + m * ZP + row // MP * F + f, real & (f < F), 0.0).to(tl.float32)
-    there = row * (3 * FP) + f
-    tl.store(dy + there, g, place < count)
-    tl.store(dy + there + FP, g * s, place < count)
-    tl.store(dy + there + 2 * FP, g / s, place < count)
-    tl.store(d_pre + there + 2 * FP, g, place < count)
-    past = (place < count) & (m >= M)  # the rest of the padding, which nobody else writes
-    tl.store(d_pre + there, tl.zeros([B], tl.float32), past)
-    tl.store(d_pre + there + FP, tl.zeros([B], tl.float32), past)
+    m, c, real = some_rows(T * FP, R, C)
+    t, f, mask = c // FP, c % FP, (m < MP) & real
+    s = _scaler(start, m // K, m < M, delta)
+    g = tl.load(dz + m * ZP + t * F + f, mask & (m < M) & (f < F), 0.0).to(tl.float32)
+    there = (t * MP + m) * (3 * FP) + f
+    tl.store(dy + there, g, mask)
+    tl.store(dy + there + FP, g * s, mask)
+    tl.store(dy + there + 2 * FP, g / s, mask)
+    tl.store(d_pre + there + 2 * FP, g, mask)
+    past = mask & (m >= M)  # the rest of the padding, which nobody else writes
+    tl.store(d_pre + there, tl.zeros([R, C], tl.float32), past)
+    tl.store(d_pre + there + FP, tl.zeros([R, C], tl.float32), past)
 
 
 def share_of(rows: int) -> int:
@@ -266,7 +279,8 @@ def pad_weights(weights: Weights, dtype: torch.dtype) -> Maps:
     W, C, U, V = (weights.post.new_empty(shape, dtype=dtype) for shape in shapes)
     tensors = [None if tensor is None else tensor.contiguous() for tensor in weights]
     with torch.cuda.device_of(U):
-        pad_maps[(3 + (weights.edge is not None), PROGRAMS)](*tensors, W, C, U, V, **sizes, B=BLOCK)
+        edges = weights.edge is not None
+        pad_maps[(3 + edges, PROGRAMS)](*tensors, W, C, U, V, EDGES=edges, **sizes, B=BLOCK)
     return Maps(W, None if weights.edge is None else C, U, V)
 
 
@@ -275,7 +289,8 @@ def cut_gradients(gradients: Maps, like: Weights) -> Weights:
     out = Weights._make(None if tensor is None else torch.empty_like(tensor) for tensor in like)
     shares = gradients.U.shape[1]
     with torch.cuda.device_of(out.post):
-        cut_maps[(3 + (out.edge is not None), PROGRAMS)](*gradients, *out, shares, **_sizes(like.post), B=BLOCK)
+        edges = out.edge is not None
+        cut_maps[(3 + edges, PROGRAMS)](*gradients, *out, shares, EDGES=edges, **_sizes(like.post), B=BLOCK)
     return out
 
 
@@ -290,9 +305,19 @@ def split_towers(x: Tensor, T: int, dtype: torch.dtype) -> Tensor:
     M, F = len(x), x.shape[1] // T
     out = x.new_empty(T, padded_rows(M), padded(F + 1), dtype=dtype)
     with torch.cuda.device_of(x):
-        tower_rows[(triton.cdiv(out.numel(), 512),)](
-            x.contiguous(), out, out.numel(), M, out.shape[1], T=T, F=F, FP=out.shape[2], B=512
-        )
+        grid, tile = rows_grid(out.shape[1], T * out.shape[2])
+        split_rows[grid](x.contiguous(), out, M, out.shape[1], T=T, F=F, FO=out.shape[2], **tile)
+    return out
+
+
+def join_towers(dX: Tensor, shape: torch.Size, residual: Tensor | None) -> Tensor:
+    """The reverse of :func:`split_towers`, plus ``residual`` if it is given: [T, M', F°] -> shape, of M rows [D]."""
+    (T, rows, columns), D = dX.shape, shape[-1]
+    out = dX.new_empty(shape, dtype=dX.dtype if residual is None else residual.dtype)
+    grid, tile = rows_grid(out.numel() // D, D)
+    constants = {"ADD": residual is not None, "T": T, "F": D // T, "FO": columns}
+    with torch.cuda.device_of(dX):
+        join_rows[grid](dX, residual, out, out.numel() // D, rows, **constants, **tile)
     return out
 
 
@@ -365,9 +390,10 @@ def scale(y: Tensor, pre: Tensor, M: int, K: int, D: int, delta: float, start: T
     """y_1 + s y_2 + y_3 / s + own, then a column of ones: y [T, M', 3 F'], pre [T, M', 3 F'] -> [M, D°]."""
     T, rows, three = y.shape
     z = y.new_empty(M, padded(D + 1))
-    constants = {"K": K, "T": T, "F": D // T, "FP": three // 3, "ZP": z.shape[1], "B": 512}
+    constants = {"K": K, "T": T, "F": D // T, "FP": three // 3, "ZP": z.shape[1]}
+    grid, tile = rows_grid(M, z.shape[1])
     with torch.cuda.device_of(y):
-        scale_forward[(triton.cdiv(z.numel(), 512),)](y, pre, start, z, z.numel(), rows, delta, **constants)
+        scale_forward[grid](y, pre, start, z, M, rows, delta, **constants, **tile)
     return z
 
 
@@ -375,8 +401,8 @@ def scale_gradients(dz: Tensor, d_pre: Tensor, K: int, D: int, delta: float, sta
     """The gradient of y [T, M', 3 F'] from that of z [M, D°]; that of the own part goes into d_pre."""
     T, rows, three = d_pre.shape
     dy = torch.empty_like(d_pre)
-    count = dy.numel() // 3
-    constants = {"K": K, "F": D // T, "FP": three // 3, "ZP": dz.shape[1], "B": 512}
+    constants = {"K": K, "T": T, "F": D // T, "FP": three // 3, "ZP": dz.shape[1]}
+    grid, tile = rows_grid(rows, T * (three // 3))
     with torch.cuda.device_of(dz):
-        scale_back[(triton.cdiv(count, 512),)](dz, start, dy, d_pre, count, len(dz), rows, delta, **constants)
+        scale_back[grid](dz, start, dy, d_pre, len(dz), rows, delta, **constants, **tile)
     return dy

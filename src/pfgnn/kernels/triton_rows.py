@@ -7,16 +7,23 @@ from torch import Tensor
 
 ALIGN = 8  # rows begin at multiples of so many numbers
 BLOCK = 512  # numbers of a map at a time
+NUMBERS = 2048  # of rows at a time
 
 
 @triton.jit
-def pad_rows(x, out, count, C, CP, stride, ONE: tl.constexpr, B: tl.constexpr):
-    place = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
-    r, c = place // CP, place % CP
-    v = tl.load(x + r * stride + c, (place < count) & (c < C), 0.0).to(tl.float32)
+def some_rows(columns, R: tl.constexpr, C: tl.constexpr):
+    """A program's R rows [R, 1], the columns [1, C], and which of these are real, C covering all."""
+    c = tl.arange(0, C)[None, :]
+    return tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)[:, None], c, c < columns
+
+
+@triton.jit
+def pad_rows(x, out, M, D, columns, stride, ONE: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    row, c, real = some_rows(columns, R, C)
+    v = tl.load(x + row * stride + c, (row < M) & (c < D), 0.0).to(tl.float32)
     if ONE:
-        v = tl.where(c == C, 1.0, v)
-    tl.store(out + place, v, place < count)
+        v = tl.where(c == D, 1.0, v)
+    tl.store(out + row * columns + c, v, (row < M) & real)
 
 
 @triton.jit
@@ -87,8 +94,16 @@ def widen(x: Tensor, dtype: torch.dtype, one: bool = False) -> Tensor:
     x = x if x.stride(1) == 1 else x.contiguous()
     out = x.new_empty(M, columns, dtype=dtype)
     with torch.cuda.device_of(x):
-        pad_rows[(triton.cdiv(out.numel(), 1024),)](x, out, out.numel(), C, columns, x.stride(0), ONE=one, B=1024)
+        grid, tile = rows_grid(M, columns)
+        pad_rows[grid](x, out, M, C, columns, x.stride(0), ONE=one, **tile)
     return out
+
+
+def rows_grid(rows: int, columns: int) -> tuple[tuple[int], dict[str, int]]:
+    """The grid and the tile of a kernel that has :func:`some_rows`."""
+    C = triton.next_power_of_2(columns)
+    R = max(1, NUMBERS // C)
+    return (triton.cdiv(rows, R),), {"R": R, "C": C}
 
 
 def narrow(rows: Tensor, shape: torch.Size) -> Tensor:

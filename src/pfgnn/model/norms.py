@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.norm import activate_graphs, normalise_graphs
+from pfgnn.kernels.norm import Norming, activate_graphs, normalise_graphs
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import bounded, largest
 
@@ -52,11 +52,15 @@ class GraphNorm(Norm):
 
     def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
         """Normalise; see the class."""
-        return normalise_graphs(h, self.scale, self.shift, self.mean_scale, self.eps, largest(h.dtype), graph.nodes)
+        return normalise_graphs(h, self.norming(h.dtype), graph.nodes)
 
     def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
         """relu(norm(h)), plus x if it is given."""
-        return activate_graphs(h, x, self.scale, self.shift, self.mean_scale, self.eps, largest(h.dtype), graph.nodes)
+        return activate_graphs(h, x, self.norming(h.dtype), graph.nodes)
+
+    def norming(self, dtype: torch.dtype) -> Norming:
+        """What it does to embeddings of a dtype, as kernels read it."""
+        return Norming(self.scale, self.shift, self.mean_scale, self.eps, largest(dtype))
 
 
 class BatchNorm(Norm):

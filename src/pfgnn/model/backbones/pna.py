@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.pna import Weights, pna
+from pfgnn.kernels.pna import After, Weights, pna
 from pfgnn.model.backbones.stack import Stack, check_edge_attr
 from pfgnn.model.batch import GraphBatch
+from pfgnn.model.norms import GraphNorm
 from pfgnn.model.numeric import check_positive
 
 
@@ -45,14 +46,15 @@ class PNALayer(nn.Module):
         ):
             nn.init.uniform_(part, -(inputs**-0.5), inputs**-0.5)
 
-    def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D] if built with edges."""
+    def forward(self, x: Tensor, graph: GraphBatch, after: After | None = None) -> Tensor:
+        """x [N, ..., D] -> [N, ..., D], with what comes ``after``; the graph's edge_attr is [E, D] if it has edges."""
         edge_attr = from_edge = None
         if self.from_edge is not None:
             edge_attr, from_edge = check_edge_attr("PNA", graph.edge_attr, self.width), self.from_edge.weight
         weights = Weights(self.pre, self.pre_bias, from_edge, self.post, self.mix.weight, self.mix.bias)
         particles = x.view(len(x), -1, self.width)  # [N, K, D]
-        return pna(particles, edge_attr, weights, self.mean_log_degree, graph.sources, graph.targets).view_as(x)
+        delta = self.mean_log_degree
+        return pna(particles, edge_attr, weights, delta, graph.sources, graph.targets, after).view_as(x)
 
 
 class PNA(Stack):
@@ -74,6 +76,15 @@ class PNA(Stack):
     ) -> None:
         super().__init__(lambda: PNALayer(width, towers, mean_log_degree, edges), width, layers, norm, residual)
         self.reads_edge_attr = edges
+
+    def refine(self, x: Tensor, graph: GraphBatch) -> Tensor:
+        """Run the layers on a graph, each with its norm at once where that is of the graph: x [N, ..., D] -> like x."""
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            if isinstance(norm, GraphNorm):
+                x = conv(x, graph, After(norm.norming(x.dtype), graph.nodes, self.residual))
+            else:
+                x = norm(conv(x, graph), x if self.residual else None, graph)
+        return x
 
 
 def mean_log_degree(degrees: Tensor) -> float:
