@@ -44,15 +44,18 @@ def _hidden(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, 
     return X, W, X @ W.T
 
 
-def _hidden_backward(ctx: Any, du: Tensor, X: Tensor, W: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
-    """The gradients of x, weight and bias from that of u."""
-    from pfgnn.kernels.triton_rows import cut_map_gradient
+def _hidden_backward(
+    ctx: Any, du: Tensor, X: Tensor, W: Tensor, weight: Tensor, bias: Tensor, parts: Tensor | None = None
+) -> tuple[Tensor, ...]:
+    """The gradients of x, weight and bias from that of u, and the sum of the parts [B, ...] of another."""
+    from pfgnn.kernels.triton_rows import cut_map_gradient, narrow
 
     with joined(du):
         with beside(du):
             of_map = cut_map_gradient(du.T @ X, weight, bias)
-        dx = (du @ W).view(*ctx.shape[:-1], -1)[..., : ctx.shape[-1]]
-    return dx, *of_map
+            rest = () if parts is None else (parts.sum(0).to(weight.dtype),)
+        dx = narrow(du @ W, ctx.shape)
+    return dx, *of_map, *rest
 
 
 class _Score(torch.autograd.Function):
@@ -70,8 +73,9 @@ class _Score(torch.autograd.Function):
         from pfgnn.kernels.triton_hidden import score_gradients
 
         X, W, u, weight, bias, last = ctx.saved_tensors
-        du, d_last, d_last_bias = score_gradients(gradients[0].reshape(-1), u, last)
-        return *_hidden_backward(ctx, du, X, W, weight, bias), d_last, d_last_bias
+        du, parts = score_gradients(gradients[0].reshape(-1), u, last)
+        *rest, of_last = _hidden_backward(ctx, du, X, W, weight, bias, parts)
+        return *rest, of_last[:-1], of_last[-1:]
 
 
 class _Mean(torch.autograd.Function):

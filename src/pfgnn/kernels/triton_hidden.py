@@ -41,16 +41,15 @@ def score_rows(u: Tensor, last: Tensor, last_bias: Tensor) -> Tensor:
     return out
 
 
-def score_gradients(g: Tensor, u: Tensor, last: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of u [M, P'], last [P] and last_bias [1] from that of the scores, g [M]."""
+def score_gradients(g: Tensor, u: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradient of u [M, P'] from that of the scores, g [M], and parts of last's and its bias's, [B, P + 1]."""
     du, P = torch.empty_like(u), len(last)
     parts = torch.empty(triton.cdiv(len(u), ROWS), P + 1, device=u.device)
     with torch.cuda.device_of(u):
         score_back[(len(parts),)](
             g.contiguous(), u, last.contiguous(), du, parts, len(u), P, u.shape[1], R=ROWS, C=_columns(u)
         )
-    total = parts.sum(0).to(last.dtype)
-    return du, total[:P], total[P:]
+    return du, parts
 
 
 def _columns(u: Tensor) -> int:

@@ -8,7 +8,7 @@ from torch import Tensor
 from pfgnn.kernels.norm import Norming
 from pfgnn.kernels.triton_rows import narrow, padded
 
-WARPS = 2  # of a program
+WARPS = 4  # of a program
 
 
 @triton.jit

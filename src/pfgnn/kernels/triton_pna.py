@@ -15,7 +15,7 @@ from pfgnn.kernels.pna import FLOOR, Weights
 from pfgnn.kernels.triton_rows import cut_blocks, pad_blocks, padded, rows_grid, some_rows
 
 PROGRAMS, BLOCK = 64, 512  # for a map
-FORWARD, BACK = (8, 32, 4, 2), (8, 32, 2, 2)  # of a program: rows and features of its tile, edges at once, warps
+FORWARD, BACK = (8, 32, 2, 2), (8, 32, 1, 2)  # of a program: rows and features of its tile, edges at once, warps
 
 
 @triton.jit

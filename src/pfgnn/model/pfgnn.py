@@ -11,6 +11,7 @@ from torch.nn.modules.dropout import _DropoutNd
 from torch.utils.checkpoint import checkpoint
 
 from pfgnn.kernels.hashing import fold
+from pfgnn.kernels.streams import beside, joined
 from pfgnn.kernels.weigh import normalise
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.belief import Belief, effective_sample_size, initial_belief
@@ -219,15 +220,19 @@ class PFGNN(nn.Module):
             self.encode_nodes.check(x)
         H = self.encode_nodes(graph.batch if x is None else x)
         graph = replace(graph, edge_attr=self._encode_edges(graph, H.dtype, num_graphs is None), padding=padding)
-        if graph_key is None:
-            graph_key = default_graph_key(graph)
-            if self.training and seed is None:  # equal graphs of a batch draw apart, as a baseline over it needs
-                graph_key = fold(graph_key, torch.arange(graph.num_graphs, device=H.device))
-        if node_key is None:
-            node_key = default_node_key(graph)
-        check_key("graph_key", graph_key, graph.sizes)
-        check_key("node_key", node_key, graph.batch)
-        return H, graph, make_noise(self._seed(seed), graph_key, node_key, graph.nodes)
+        with joined(edge_index):
+            with beside(edge_index):
+                _ = graph.sources  # which sorts the edges
+            if graph_key is None:
+                graph_key = default_graph_key(graph)
+                if self.training and seed is None:  # equal graphs of a batch draw apart, as a baseline over it needs
+                    graph_key = fold(graph_key, torch.arange(graph.num_graphs, device=H.device))
+            if node_key is None:
+                node_key = default_node_key(graph)
+            check_key("graph_key", graph_key, graph.sizes)
+            check_key("node_key", node_key, graph.batch)
+            noise = make_noise(self._seed(seed), graph_key, node_key, graph.nodes)
+        return H, graph, noise
 
     def _encode_edges(self, graph: GraphBatch, dtype: torch.dtype, check: bool) -> Tensor | None:
         edge_attr = graph.edge_attr

@@ -16,12 +16,17 @@ OPTIMISERS: dict[str, type[optim.Optimizer]] = {"adam": optim.Adam, "adamw": opt
 
 
 def make_optimiser(parameters: Iterable[nn.Parameter], config: TrainingConfig, device: torch.device) -> optim.Optimizer:
-    """The optimiser that ``config`` names; on a GPU one that a CUDA graph can hold, its rate a tensor."""
+    """The optimiser that ``config`` names; on a GPU one that a CUDA graph can hold, its rate a tensor.
+
+    The parameters in order of size: a fused kernel takes some thirty of them, as long as its largest, so that the
+    large ones should share one.
+    """
     options: dict[str, Any] = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
     if device.type == "cuda" and config.optimiser != "sgd":
         rate = torch.tensor(config.learning_rate, device=device)
-        options |= {"lr": rate, "capturable": True, "fused": True}  # one kernel for all parameters
-    return OPTIMISERS[config.optimiser](list(parameters), **options)
+        options |= {"lr": rate, "capturable": True, "fused": True}
+    by_size = sorted(parameters, key=lambda parameter: parameter.numel(), reverse=True)
+    return OPTIMISERS[config.optimiser](by_size, **options)
 
 
 def set_rate(optimiser: optim.Optimizer, rate: float) -> None:
