@@ -16,6 +16,7 @@ from triton.runtime.jit import JITFunction
 
 import pfgnn.kernels
 from pfgnn.kernels import use
+from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.hidden import hidden_mean, hidden_score
@@ -63,6 +64,9 @@ def call_all(K: int, dtype: torch.dtype) -> None:
         backward(lambda v, reduce=reduce: reduce(v, sources), some(E, K, D))
     backward(lambda x, own: sum_neighbours(x, own, sources, targets), x, some())
     backward(lambda h, a, b, c: activate_graphs(h, x, Norming(a, b, c, 1e-2, 30.0), nodes), x, *some(3, D))
+    for training in (True, False):
+        running = some(D), some(D), 0.1, 1e-2, 30.0, training
+        backward(lambda h, a, b, r=running: activate_batch(h, x, BatchNorming(a, b, *r), nodes, 1), x, *some(2, D))
     F = D // TOWERS
     maps = some(TOWERS, 3 * F, F), some(TOWERS, 2 * F), some(D, D), some(TOWERS, 4 * F, 3 * F), some(D, D), some(D)
     backward(lambda x, e, *maps: pna(x, e, Weights(*maps), 0.7, sources, targets), x, some(E, D), *maps)

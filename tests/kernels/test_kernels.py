@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.kernels import use
+from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.hidden import hidden_mean, hidden_score
@@ -103,6 +104,34 @@ def test_norm(shape: tuple[int, ...], residual: bool, device: torch.device) -> N
     assert_twins(compute, h, *parameters, *([x] if residual else []))
     wide = torch.nn.functional.pad(h, (0, 3))  # rows that are apart
     assert_twins(lambda wide, *rest: compute(wide[..., :-3], *rest), wide, *parameters, *([x] if residual else []))
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize(("shape", "padding"), [((4,), 0), ((3, 40), 0), ((3, 40), 2)])
+def test_batch_norm(shape: tuple[int, ...], padding: int, residual: bool, training: bool, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    D = shape[-1]
+    h, x = torch.randn(2, len(NODES), *shape, device=device) * 2 + 3
+    h[0] = 100.0  # beyond the limit
+    seen: list[Tensor] = []
+
+    def compute(h: Tensor, scale: Tensor, shift: Tensor, x: Tensor | None = None) -> Tensor:
+        running = torch.full((2, D), 0.5, dtype=scale.dtype, device=device)
+        norming = BatchNorming(scale, shift, running[0], running[1], 0.1, 1e-5, 30.0, training)
+        out = activate_batch(h, x, norming, graphs, padding)
+        seen.append(running)
+        return out
+
+    assert_twins(compute, h, *torch.randn(2, D, device=device), *([x] if residual else []))
+    for running in seen[1:]:
+        torch.testing.assert_close(running.double(), seen[0], rtol=1e-5, atol=1e-5)
+    assert training != torch.equal(seen[0], torch.full_like(seen[0], 0.5))
+    wide = torch.nn.functional.pad(h, (0, padded_by := 8 - D % 8 or 8))  # rows that are apart
+    parameters = [*torch.randn(2, D, device=device), *([x] if residual else [])]
+    assert_twins(lambda wide, *rest: compute(wide[..., :-padded_by], *rest), wide, *parameters)
 
 
 @pytest.mark.parametrize("after", ["nothing", "norm", "residual"])

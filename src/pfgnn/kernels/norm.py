@@ -43,9 +43,10 @@ class _Activate(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor, x: Tensor | None, *rest: Any) -> Tensor:
         from pfgnn.kernels.triton_norm import activate
+        from pfgnn.kernels.triton_rows import apart
 
         *norming, nodes = rest
-        h, x = _rows(h), None if x is None else x.contiguous()
+        h, x = apart(h), None if x is None else x.contiguous()
         out, mean, root = activate(h, x, Norming(*norming), nodes.start)
         ctx.save_for_backward(h, mean, root, *norming[:3])
         ctx.rest, ctx.start, ctx.residual = norming[3:], nodes.start, None if x is None else x.dtype
@@ -61,9 +62,3 @@ class _Activate(torch.autograd.Function):
         dh, parts = activate_backward(g, h, Norming(*parameters, *ctx.rest), mean, root, ctx.start)
         of_parameters = parts.sum(0).to(parameters[0].dtype).unbind()
         return dh, None if ctx.residual is None else g.to(ctx.residual), *of_parameters, None, None, None
-
-
-def _rows(h: Tensor) -> Tensor:
-    """h [N, ..., D] with its rows at one distance from each other, such as those of a padded matrix."""
-    flat = h.reshape(-1, h.shape[-1])  # a view, where they are
-    return (flat if flat.stride(1) == 1 else flat.contiguous()).view(h.shape)

@@ -129,3 +129,9 @@ def cut_map_gradient(gradient: Tensor, weight: Tensor, bias: Tensor) -> tuple[Te
 
 def _grid(like: Tensor) -> tuple[int, int]:
     return 1, triton.cdiv(like.numel(), BLOCK)
+
+
+def apart(h: Tensor) -> Tensor:
+    """h [N, ..., D] with its rows at one distance from each other, such as those of a padded matrix."""
+    flat = h.reshape(-1, h.shape[-1])  # a view, where they are
+    return (flat if flat.stride(1) == 1 else flat.contiguous()).view(h.shape)

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from pfgnn.kernels.batch_norm import BatchNorming, activate_batch, normalise_batch
 from pfgnn.kernels.norm import Norming, activate_graphs, normalise_graphs
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import bounded, largest
@@ -93,26 +94,17 @@ class BatchNorm(Norm):
 
     def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
         """Normalise; see the class."""
-        h = bounded(h).to(torch.promote_types(h.dtype, self.scale.dtype))
-        mean, variance = self._observe(h, graph) if self.training else (self.mean, self.variance)
-        return self.scale * (h - mean) * torch.rsqrt(variance + self.eps) + self.shift
+        return normalise_batch(h, self._norming(h), graph.nodes, graph.padding)
 
-    def _observe(self, h: Tensor, graph: GraphBatch) -> tuple[Tensor, Tensor]:
-        """Mean and variance of the batch, [D] each, which also move the running means."""
-        rows, D = h.shape[:-1].numel(), h.shape[-1]
-        if rows == 1:
+    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
+        """relu(norm(h)), plus x if it is given."""
+        return activate_batch(h, x, self._norming(h), graph.nodes, graph.padding)
+
+    def _norming(self, h: Tensor) -> BatchNorming:
+        if self.training and h.shape[:-1].numel() == 1:
             raise ValueError("norm='batch' needs more than one node and particle in training, but there is one")
-        count = torch.full((), rows, dtype=h.dtype, device=h.device)
-        weight = torch.ones((), dtype=h.dtype, device=h.device)
-        if graph.padding:
-            real = (graph.batch < graph.num_graphs - graph.padding).to(h.dtype)
-            weight, count = real.view(-1, *(1,) * (h.dim() - 1)), real.sum() * (rows // len(h))
-        mean = (weight * h).reshape(-1, D).sum(0) / count
-        variance = (weight * (h - mean).square()).reshape(-1, D).sum(0) / count
-        with torch.no_grad():
-            self.mean.lerp_(mean.to(self.mean.dtype), self.momentum)
-            self.variance.lerp_((variance * count / (count - 1).clamp(min=1)).to(self.variance.dtype), self.momentum)
-        return mean, variance
+        running = (self.scale, self.shift, self.mean, self.variance, self.momentum, self.eps)
+        return BatchNorming(*running, largest(h.dtype), self.training)
 
 
 class LayerNorm(Norm):
