@@ -5,6 +5,8 @@ Every figure is a median after warm-up, with the device waited for after each st
 """
 
 import argparse
+import itertools
+import json
 import math
 import statistics
 import time
@@ -29,6 +31,8 @@ from pfgnn.training.config import Precision
 
 RESULT = Path("results/bench/gpu.json")
 PARTICLES, STEPS = (1, 2, 4, 8, 16, 32, 64), tuple(range(1, 9))
+EPOCHS = 8  # of a training that is timed
+FLOATS: dict[Precision, tuple[Shape, ...]] = {"float32": (ZINC, ZINC_512, CSL, SR25), "tf32": (ZINC, ZINC_512)}
 Rates = dict[str, float]
 Record = dict[str, Any]
 
@@ -58,26 +62,36 @@ def memory(device: torch.device) -> Record:
     return {"peak MiB": peaks[0] / 2**20, "peak reserved MiB": peaks[1] / 2**20}
 
 
+def compare(shape: Shape, device: str, effort: Effort, rates: Rates, precision: Precision) -> Record:
+    """The baseline and ours: times, ratio, floor and peak memory."""
+    of = {side: measure(shape, device, effort, rates, side, precision) for side in ("baseline", "pfgnn")}
+    theirs, ours = of["baseline"], of["pfgnn"]
+    of["times faster"] = theirs["median ms"] / ours["median ms"]
+    of["share of its memory"] = ours["peak MiB"] / (theirs["peak MiB"] or math.inf)
+    return of
+
+
 def steps(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """The baseline and ours for every shape: times, ratio, floor and peak memory."""
+    """Every shape in float32, then the large ones with products in TF32, for both sides."""
     found: Record = {}
-    for shape in (ZINC, ZINC_512, CSL, SR25):
-        of = {side: measure(shape, device, effort, rates, side) for side in ("baseline", "pfgnn")}
-        theirs, ours = of["baseline"], of["pfgnn"]
-        of["times faster"] = theirs["median ms"] / ours["median ms"]
-        of["share of its memory"] = ours["peak MiB"] / (theirs["peak MiB"] or math.inf)
-        found[shape.name] = of
-        yield found
+    for precision, shapes in FLOATS.items():
+        for shape in shapes:
+            name = shape.name if precision == "float32" else f"{shape.name}, {precision}"
+            found[name] = compare(shape, device, effort, rates, precision)
+            yield found
 
 
 def backbone(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     """PF-GNN against its own backbone: with the layers before the first step, and with as many as PF-GNN has."""
     layers = ZINC.model.layers, ZINC.model.layers + ZINC.model.steps * (ZINC.model.step_layers or 1)
     shapes = {"PF-GNN": ZINC} | {f"backbone of {n} layers": ZINC.resized(steps=0, layers=n) for n in layers}
-    found: Record = {name: measure(shape, device, effort, rates) for name, shape in shapes.items()}
-    for name in list(shapes)[1:]:
-        found[name]["PF-GNN by this"] = found["PF-GNN"]["median ms"] / found[name]["median ms"]
-    yield found
+    found: Record = {}
+    for precision in FLOATS:
+        of = {name: measure(shape, device, effort, rates, precision=precision) for name, shape in shapes.items()}
+        for name in list(shapes)[1:]:
+            of[name]["PF-GNN by this"] = of["PF-GNN"]["median ms"] / of[name]["median ms"]
+        found[precision] = of
+        yield found
 
 
 def scaling(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
@@ -145,20 +159,36 @@ def epoch(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     }
 
 
-def precision(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """Ours as it is in float32, with products rounded to TF32, and in bf16."""
+def training(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
+    """Epochs of a training of ZINC's size, each with a validation, and what 500 of them take, checkpoints included."""
+    found: Record = {}
+    for precision in FLOATS:
+        graphs, held_out = 5 * effort.graphs, effort.graphs // 2  # 10,240 and 1,024, ZINC has 10,000 and 1,000
+        with prepare(ZINC, device, effort, precision, graphs=graphs, validation=held_out, epochs=EPOCHS) as work:
+            work.trainer.train()
+            lines = work.trainer.metrics.path.read_text().splitlines()
+        ends = [json.loads(line)["seconds"] for line in lines]
+        seconds = [end - begin for begin, end in itertools.pairwise(ends)]  # the first one captures
+        epoch = statistics.median(seconds)
+        found[precision] = {"graphs": graphs, "validation graphs": held_out, "epochs seconds": [ends[0], *seconds]}
+        found[precision] |= {"epoch seconds": epoch, "500 epochs minutes": 500 * epoch / 60}
+        yield found
+
+
+def bf16(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
+    """Ours in bf16."""
     found: Record = {}
     for shape in (ZINC, ZINC_512):
-        kinds: tuple[Precision, ...] = ("float32", "tf32", "bf16")
-        found[shape.name] = {name: measure(shape, device, effort, rates, precision=name) for name in kinds}
+        found[shape.name] = measure(shape, device, effort, rates, precision="bf16")
         yield found
 
 
 PARTS: dict[str, Callable[[str, Effort, Rates], Iterator[Record]]] = {
     "steps": steps,
+    "bf16": bf16,
     "backbone": backbone,
-    "precision": precision,
     "epoch": epoch,
+    "training": training,
     "scaling": scaling,
 }
 
@@ -174,8 +204,12 @@ def tabulate(record: Record) -> Table:
         row(f"{name}, baseline", of["baseline"], f"{of['baseline']['peak MiB']:.0f} MiB")
         share = f"{of['pfgnn']['peak MiB']:.0f} MiB, {of['share of its memory']:.2f} of it"
         row(f"{name}, pfgnn", of["pfgnn"], f"{of['times faster']:.1f} × faster, {share}")
-    for name, of in record.get("backbone", {}).items():
-        row(name, of, f"PF-GNN takes {of['PF-GNN by this']:.2f} × this" if "PF-GNN by this" in of else "")
+    for name, of in record.get("bf16", {}).items():
+        row(f"{name}, bf16", of, f"{of['peak MiB']:.0f} MiB")
+    for kind, group in record.get("backbone", {}).items():
+        for name, of in group.items():
+            beside = f"PF-GNN takes {of['PF-GNN by this']:.2f} × this" if "PF-GNN by this" in of else ""
+            row(f"{name}, {kind}", of, beside)
     for letter, of in record.get("scaling", {}).items():
         grown = f"at most linear: {of['at most linear']}, R² {of['R²']:.3f}"
         for value, ms in zip(of["values"], of["median ms"], strict=True):
@@ -183,9 +217,9 @@ def tabulate(record: Record) -> Table:
     if of := record.get("epoch"):
         beside = f"epoch {of['epoch seconds']:.3f} s = {of['by steps in a row']:.3f} × {of['steps']} steps in a row"
         row(f"epoch of {of['graphs']} graphs", of["step"], beside)
-    for name, group in record.get("precision", {}).items():
-        for kind, of in group.items():
-            row(f"{name}, {kind}", of, f"{of['peak MiB']:.0f} MiB")
+    for kind, of in record.get("training", {}).items():
+        beside = f"epoch with validation {of['epoch seconds']:.3f} s, 500 in {of['500 epochs minutes']:.1f} minutes"
+        table.add_row(f"training on {of['graphs']} graphs, {kind}", "", "", beside)
     return table
 
 

@@ -149,17 +149,27 @@ class Work(NamedTuple):
 
 @contextmanager
 def prepare(
-    shape: Shape, device: str, effort: Effort, precision: Precision = "float32", graphs: int = 0
+    shape: Shape,
+    device: str,
+    effort: Effort,
+    precision: Precision = "float32",
+    graphs: int = 0,
+    validation: int = 0,
+    epochs: int = 10**6,
 ) -> Iterator[Work]:
-    """A trainer as :mod:`pfgnn.experiments.run` makes it, on so many graphs, by default those of ``effort.batches``."""
+    """A trainer as :mod:`pfgnn.experiments.run` makes it, on so many graphs, by default those of ``effort.batches``.
+
+    With ``validation`` graphs more, and so many ``epochs``.
+    """
     shape = effort.fit(shape)
-    dataset = shape.graphs(graphs or effort.batches * shape.batch)
-    everything = np.arange(len(dataset))
+    dataset = shape.graphs((graphs or effort.batches * shape.batch) + validation)
+    everything = np.arange(len(dataset) - validation)
+    held_out = np.arange(len(everything), len(dataset)) if validation else None
     fabric = make_fabric(device, precision)
     release(fabric.device)
     resident, inputs = Resident(dataset, fabric.device), describe(dataset, everything)
     config = TrainingConfig(
-        epochs=10**6,
+        epochs=epochs,
         batch_size=shape.batch,
         gamma=GAMMA,
         clip=CLIP,
@@ -168,7 +178,7 @@ def prepare(
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(
             build_model(shape.model, inputs, 0),
-            Examples(resident, torch.from_numpy(dataset.y), everything, None),
+            Examples(resident, torch.from_numpy(dataset.y), everything, held_out),
             dataset.task,
             config,
             seed=0,

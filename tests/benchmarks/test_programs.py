@@ -41,6 +41,7 @@ def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch:
     monkeypatch.setattr(shapes, "sr25", lambda: (rook(4), shrikhande()))  # which are quick to make
     monkeypatch.setattr(gpu, "PARTICLES", (1, 2))
     monkeypatch.setattr(gpu, "STEPS", (1, 2))
+    monkeypatch.setattr(gpu, "EPOCHS", 2)
     monkeypatch.setattr(gpu, "measure_rates", lambda device, size: RATES)
     out = tmp_path / "gpu.json"
     gpu.run("cpu", tiny(), list(gpu.PARTS), out, console)
@@ -48,7 +49,10 @@ def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch:
     assert set(gpu.PARTS) < set(record)
     assert record["steps"]["ZINC shape, batch 512"]["times faster"] == pytest.approx(1)  # the clock ticks alike
     assert record["scaling"]["K"]["at most linear"]
-    assert record["precision"]["ZINC shape, batch 64"]["bf16"]["floor ms"] > 0
+    assert record["steps"]["ZINC shape, batch 64, tf32"]["pfgnn"]["floor ms"] > 0
+    assert record["bf16"]["ZINC shape, batch 64"]["floor ms"] > 0
+    assert record["backbone"]["tf32"]["backbone of 8 layers"]["PF-GNN by this"] == pytest.approx(1)
+    assert len(record["training"]["float32"]["epochs seconds"]) == 2
     assert (tmp_path / "scaling.png").stat().st_size > 1000
 
 

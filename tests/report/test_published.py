@@ -37,6 +37,10 @@ OURS = {
         for model in ("GIN", "PF-GNN")
     },
     "table16": {"GIN", "GIN, our setting", "PF-GNN, our setting"},
+    "precision": {
+        *("CSL, tf32", "CSL, bf16"),
+        *(f"ZINC, 30 epochs, {kind}" for kind in ("float32", "tf32", "bf16")),
+    },
     "sr25-reliable": {"GIN", *(f"{backbone} + PF" for backbone in ("GIN", "GCN", "GAT", "GNNML1"))},
 }
 

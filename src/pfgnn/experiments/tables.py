@@ -75,6 +75,7 @@ BACKBONES = {"GCN": "gcn", "GAT": "gat", "GIN": "gin", "GNNML1": "gnnml1"}
 RNI = {"RNI 12.5 %": 0.125, "RNI 50 %": 0.5, "RNI 87.5 %": 0.875, "RNI": 1.0}
 SHARES = {"100 %": 1.0, "87.5 %": 0.875, "50 %": 0.5, "12.5 %": 0.125}
 PPGN = ("model.kind=ppgn",)
+THIRTY_EPOCHS = ("training.epochs=30", "training.schedule.kind=one_cycle")
 ABLATED = (("TRIANGLES-large", "triangles", LARGE, None), ("CSL", "csl", ACCURACY, 5))  # title, config, measures, folds
 
 
@@ -288,6 +289,19 @@ TABLES: dict[str, TableSpec] = {
                 ("GIN, our setting", "exp-folds-ours", _alone("gin")),
                 ("PF-GNN, our setting", "exp-folds-ours", ()),
             )
+        ),
+    ),
+    "precision": TableSpec(
+        "Products in float32, TF32 and bf16",
+        (
+            *(  # table 2 has it in float32
+                _row(f"CSL, {kind}", "csl", (f"training.precision={kind}",), ACCURACY, folds=5)
+                for kind in ("tf32", "bf16")
+            ),
+            *(
+                _row(f"ZINC, 30 epochs, {kind}", "zinc", (f"training.precision={kind}", *THIRTY_EPOCHS), MAE)
+                for kind in ("float32", "tf32", "bf16")
+            ),
         ),
     ),
     "table17": TableSpec(
