@@ -24,7 +24,7 @@ from pfgnn.kernels.norm import Norming, activate_graphs
 from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
 from pfgnn.kernels.pna import After, Weights, pna
 from pfgnn.kernels.segments import Segments, make_segments, segment_max, segment_mean, sum_neighbours
-from pfgnn.kernels.weigh import Stream, normalise, resample
+from pfgnn.kernels.weigh import Stream, bound, normalise, resample
 
 N, G, E, D, TOWERS = 18, 4, 23, 12, 3
 
@@ -83,6 +83,7 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     for systematic in (True, False):
         backward(lambda w, systematic=systematic: resample(w, 0.5, systematic, stream)[1], torch.zeros(G, K))
     backward(normalise, torch.zeros(G, K))
+    backward(lambda x: bound(x, 5.0), torch.zeros(G, K))
     fold(keys[:, None], k)
     fold(keys, 5)
     ancestors, vertices = torch.zeros(G, K, dtype=torch.int64), torch.zeros(G, K, 1, dtype=torch.int64)

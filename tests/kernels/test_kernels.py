@@ -10,7 +10,7 @@ from pfgnn.kernels import use
 from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
-from pfgnn.kernels.hidden import hidden_mean, hidden_score
+from pfgnn.kernels.hidden import hidden_mean, hidden_score, two_layers
 from pfgnn.kernels.norm import Norming, activate_graphs
 from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
 from pfgnn.kernels.pna import After, Weights, pna
@@ -23,7 +23,7 @@ from pfgnn.kernels.segments import (
     spread,
     sum_neighbours,
 )
-from pfgnn.kernels.weigh import Stream, normalise, resample
+from pfgnn.kernels.weigh import Stream, bound, normalise, resample
 
 triton = pytest.importorskip("triton")
 
@@ -239,6 +239,7 @@ def test_hidden_layers(D: int, P: int, device: torch.device) -> None:
     shared = [value.to(device) for value in (x, weight, bias)]
     assert_twins(hidden_score, *shared, torch.randn(P, device=device), torch.randn(1, device=device))
     assert_twins(lambda x, w, b: hidden_mean(x, w, b, graphs), *shared)
+    assert_twins(two_layers, *shared, torch.randn(3, P, device=device), torch.randn(3, device=device))
 
 
 @pytest.mark.parametrize("columns", [5, 8])
@@ -290,6 +291,13 @@ def test_normalise(device: torch.device) -> None:
     log_weights = torch.randn(6, 5, device=device)
     log_weights[0, 0] = 300.0  # the others are floored
     assert_twins(normalise, log_weights)
+
+
+def test_bound(device: torch.device) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(6, 5, device=device)
+    x[0] = torch.tensor([300.0, -300.0, 0.0, 1e-4, -1e-4])
+    assert_twins(lambda x: bound(x, 5.0), x)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])

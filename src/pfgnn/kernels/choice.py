@@ -52,6 +52,11 @@ def apply(function: type[Function], *inputs: Any) -> Any:
     return function.apply(*inputs)
 
 
+def product_dtype(x: Tensor) -> torch.dtype:
+    """What products with a tensor are to be computed in: its own type, or autocast's."""
+    return torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
+
+
 def once(backward: Backward) -> Backward:
     """A backward that is no function of its own inputs' gradient: a second one is refused, not silently wrong."""
     return cast(Backward, once_differentiable(backward))

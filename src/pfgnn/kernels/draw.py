@@ -53,13 +53,16 @@ class _Draw(torch.autograd.Function):
         ctx.save_for_backward(scores, v, log_total)
         ctx.nodes = nodes
         ctx.mark_non_differentiable(v)
+        ctx.set_materialize_grads(False)  # no zeros for v
         return v, log_p
 
     @staticmethod
     @once
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None, None, None]:
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         from pfgnn.kernels.triton_draw import draw_backward
 
+        if gradients[1] is None:
+            return None, None, None, None, None, None
         scores, v, log_total = ctx.saved_tensors
         d = draw_backward(gradients[1].contiguous(), scores, v, log_total, ctx.nodes.index)
         return d, None, None, None, None, None

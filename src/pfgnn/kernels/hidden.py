@@ -1,4 +1,4 @@
-"""A hidden layer of all nodes and particles, and what is read of it at once: a score a row, or a mean a segment."""
+"""Hidden layers, and what is read of one at once: a score a row, a mean a segment, or another layer."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from pfgnn.kernels.choice import apply, fast, once
+from pfgnn.kernels.choice import apply, fast, once, product_dtype
 from pfgnn.kernels.segments import Segments, segment_mean
 from pfgnn.kernels.streams import beside, joined
 
@@ -34,11 +34,22 @@ def hidden_mean(x: Tensor, weight: Tensor, bias: Tensor, segments: Segments) -> 
     return segment_mean(linear(x, weight, bias).relu(), segments)
 
 
+def two_layers(x: Tensor, weight: Tensor, bias: Tensor, last: Tensor, last_bias: Tensor) -> Tensor:
+    """V relu(W x + b) + c.
+
+    Args: x: [..., D].  weight, bias: W [P, D], b [P].  last, last_bias: V [Q, P], c [Q].
+    Shapes: -> [..., Q].
+    """
+    if fast(x):
+        return apply(_TwoLayers, x, weight, bias, last, last_bias)
+    return linear(linear(x, weight, bias).relu(), last, last_bias)
+
+
 def _hidden(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The rows with a column of ones, X [M, D°], the map W [P', D°], and their product u [M, P']."""
     from pfgnn.kernels.triton_rows import widen, widen_map
 
-    dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
+    dtype = product_dtype(x)
     ctx.shape = x.shape
     X, W = widen(x.reshape(-1, x.shape[-1]), dtype, one=True), widen_map(weight, bias, dtype)
     return X, W, X @ W.T
@@ -101,3 +112,30 @@ class _Mean(torch.autograd.Function):
         of_rows = u.view(ctx.shape[0], -1)  # [N, K P']
         du = spread_rows(g.view(ctx.segments.size, -1), ctx.segments.index, ctx.segments.start, positive=of_rows)
         return *_hidden_backward(ctx, du.view_as(u), X, W, weight, bias), None
+
+
+class _TwoLayers(torch.autograd.Function):
+    """As torch does it, but for the gradients of the maps, for which the rest does not wait."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, *maps: Tensor) -> Tensor:
+        ctx.shape, dtype = x.shape, product_dtype(x)
+        X = x.reshape(-1, x.shape[-1]).to(dtype)  # [M, D]
+        W, b, V, c = (tensor.to(dtype) for tensor in maps)
+        h = torch.addmm(b, X, W.T).relu_()  # [M, P]
+        ctx.save_for_backward(X, h, W, V)
+        return torch.addmm(c, h, V.T).view(*x.shape[:-1], len(V))
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+        X, h, W, V = ctx.saved_tensors
+        g = gradients[0].reshape(-1, len(V))  # [M, Q]
+        with joined(g):
+            with beside(g):
+                dV, dc = g.T @ h, g.sum(0)
+            du = torch.ops.aten.threshold_backward(g @ V, h, 0)  # [M, P]
+            with beside(g):
+                dW, db = du.T @ X, du.sum(0)
+            dx = (du @ W).view(ctx.shape)
+        return dx, dW, db, dV, dc

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.choice import apply, fast, once
+from pfgnn.kernels.choice import apply, fast, once, product_dtype
 from pfgnn.kernels.norm import Norming, activate_graphs
 from pfgnn.kernels.segments import Segments, segment_max, segment_mean, segment_min, spread
 from pfgnn.kernels.streams import beside, joined
@@ -105,7 +105,7 @@ class _PNA(torch.autograd.Function):
         *tensors, others, delta, sources, targets = rest
         weights, norm = Weights(*tensors[:6]), tensors[6:]
         N, K, D = x.shape
-        dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
+        dtype = product_dtype(x)
         maps = kernels.pad_weights(weights, dtype)
         with joined(x):
             X_edge = r = None

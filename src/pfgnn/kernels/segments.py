@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.kernels.choice import apply, fast, once
+from pfgnn.kernels.streams import beside, joined
 
 
 @dataclass(frozen=True)
@@ -191,5 +192,8 @@ class _Neighbours(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
         x, own = ctx.saved_tensors
         g = gradients[0].contiguous()
-        d_own = torch.dot(g.flatten(), x.flatten()).to(own.dtype) if ctx.needs_input_grad[1] else None
-        return _rows_sum(g, ctx.sources, ctx.sources.across, own=own), d_own, None, None
+        with joined(g):
+            with beside(g):
+                d_own = torch.dot(g.flatten(), x.flatten()).to(own.dtype) if ctx.needs_input_grad[1] else None
+            dx = _rows_sum(g, ctx.sources, ctx.sources.across, own=own)
+        return dx, d_own, None, None

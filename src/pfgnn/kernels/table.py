@@ -29,5 +29,5 @@ class _LookUp(torch.autograd.Function):
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (x,) = ctx.saved_tensors
-        one_hot = functional.one_hot(x, ctx.rows).to(gradients[0].dtype)  # [N, R]
+        one_hot = (x[:, None] == torch.arange(ctx.rows, device=x.device)).to(gradients[0].dtype)  # [N, R]
         return one_hot.T @ gradients[0], None

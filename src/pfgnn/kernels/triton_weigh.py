@@ -46,6 +46,21 @@ def normalise_back(g, out, result, K, floor, B: tl.constexpr):
 
 
 @triton.jit
+def bound_forward(x, out, K, limit, B: tl.constexpr):
+    k = tl.arange(0, B)
+    v = _load(x, K, 0.0, B)
+    t = tl.exp(-2 * tl.abs(v) / limit)
+    tl.store(out + tl.program_id(0) * K + k, tl.where(v < 0, -limit, limit) * (1 - t) / (1 + t), k < K)
+
+
+@triton.jit
+def bound_back(g, out, result, K, limit, B: tl.constexpr):
+    k = tl.arange(0, B)
+    share = _load(out, K, 0.0, B) / limit
+    tl.store(result + tl.program_id(0) * K + k, _load(g, K, 0.0, B) * (1 - share * share), k < K)
+
+
+@triton.jit
 def _log_proposal(log_w, log_alpha, log_uniform, MIXED: tl.constexpr, UNIFORM: tl.constexpr):
     if MIXED:
         one = log_alpha + log_w
@@ -96,6 +111,24 @@ def resample_back(
     elif not UNIFORM:
         d = tl.zeros_like(d)
     tl.store(result + tl.program_id(0) * K + k, d, inside)
+
+
+def bound(x: Tensor, limit: float) -> Tensor:
+    """c tanh(x / c): [G, K] -> [G, K]."""
+    out = torch.empty_like(x)
+    G, K = out.shape
+    with torch.cuda.device_of(out):
+        bound_forward[(G,)](x, out, K, limit, B=triton.next_power_of_2(K), num_warps=1)
+    return out
+
+
+def bound_backward(g: Tensor, out: Tensor, limit: float) -> Tensor:
+    """The gradient of x from that of the result, g: [G, K] -> [G, K]."""
+    result = torch.empty_like(out)
+    G, K = out.shape
+    with torch.cuda.device_of(out):
+        bound_back[(G,)](g, out, result, K, limit, B=triton.next_power_of_2(K), num_warps=1)
+    return result
 
 
 def normalise(log_weights: Tensor) -> Tensor:

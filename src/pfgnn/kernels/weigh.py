@@ -36,6 +36,13 @@ def normalise(log_weights: Tensor) -> Tensor:
     return log_weights.log_softmax(1).clamp(min=FLOOR)
 
 
+def bound(x: Tensor, limit: float) -> Tensor:
+    """c tanh(x / c), which lies within ±c, the limit: [G, K] -> [G, K]."""
+    if fast(x):
+        return apply(_Bound, x, limit)
+    return limit * (x / limit).tanh()
+
+
 def resample(log_weights: Tensor, alpha: float, systematic: bool, stream: Stream) -> tuple[Tensor, Tensor]:
     """Ancestors a_k ~ q = α w + (1 - α)/K and the new log-weights log w_a / (K q_a), not normalised: both [G, K].
 
@@ -86,6 +93,25 @@ class _Normalise(torch.autograd.Function):
         return normalise_backward(gradients[0].contiguous(), *ctx.saved_tensors)
 
 
+class _Bound(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, limit: float) -> Tensor:
+        from pfgnn.kernels.triton_weigh import bound
+
+        out = bound(x.contiguous(), limit)
+        ctx.save_for_backward(out)
+        ctx.limit = limit
+        return out
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        from pfgnn.kernels.triton_weigh import bound_backward
+
+        (out,) = ctx.saved_tensors
+        return bound_backward(gradients[0].contiguous(), out, ctx.limit), None
+
+
 class _Resample(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, log_weights: Tensor, alpha: float, systematic: bool, stream: Stream) -> tuple[Tensor, Tensor]:
@@ -96,12 +122,15 @@ class _Resample(torch.autograd.Function):
         ctx.save_for_backward(log_weights, ancestors)
         ctx.alpha = alpha
         ctx.mark_non_differentiable(ancestors)
+        ctx.set_materialize_grads(False)  # no zeros for them
         return ancestors, kept
 
     @staticmethod
     @once
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         from pfgnn.kernels.triton_weigh import resample_backward
 
+        if gradients[1] is None:
+            return None, None, None, None
         log_weights, ancestors = ctx.saved_tensors
         return resample_backward(gradients[1].contiguous(), log_weights, ancestors, ctx.alpha), None, None, None

@@ -55,7 +55,8 @@ class Categorical(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Encode; see the class."""
         x = x[:, None] if x.dim() == 1 else x
-        return torch.stack([look_up(table, x[:, c].long()) for c, table in enumerate(self.tables.parameters())]).sum(0)
+        first, *others = (look_up(table, x[:, c].long()) for c, table in enumerate(self.tables.parameters()))
+        return sum(others, first)
 
 
 class Constant(nn.Module):

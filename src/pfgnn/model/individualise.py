@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from torch import Tensor, nn
 
 from pfgnn.kernels.particles import add_to_vertices, pick_vertices
+from pfgnn.model.mlp import MLP
 from pfgnn.model.numeric import check_positive, largest
 from pfgnn.model.policy import Draw
 from pfgnn.model.randomness import Noise, Purpose
@@ -46,7 +47,7 @@ class Learned(Individualise):
 
     def __init__(self, width: int, share: float = 1.0) -> None:
         super().__init__(width, share)
-        self.mlp = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+        self.mlp = MLP(width, width, width)
 
 
 class Multiplicative(Learned):

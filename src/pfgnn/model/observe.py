@@ -3,7 +3,9 @@
 from torch import Tensor, nn
 
 from pfgnn.kernels.hidden import hidden_mean
+from pfgnn.kernels.weigh import bound
 from pfgnn.model.batch import GraphBatch
+from pfgnn.model.mlp import MLP
 
 
 class SetObservation(nn.Module):
@@ -21,13 +23,13 @@ class SetObservation(nn.Module):
             raise ValueError(f"bound must be positive, but it is {bound}")
         self.bound = bound
         self.phi = nn.Linear(width, width)
-        self.rho = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
+        self.rho = MLP(width, width, 1)
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         """The particles' log scores; see the class."""
         pooled = hidden_mean(H, self.phi.weight, self.phi.bias, graph.nodes)  # [G, K, D]
         scores = self.rho(pooled.flatten(0, 1)).view(pooled.shape[:2])
-        return self.bound * (scores / self.bound).tanh()
+        return bound(scores, self.bound)
 
 
 class NoObservation(nn.Module):

@@ -171,7 +171,7 @@ class PFGNN(nn.Module):
         size = self._chunk(chunk, K)
         chunks = [slice(k, min(k + size, K)) for k in range(0, K, size)]
 
-        belief = initial_belief(self.refine[0](H[:, None], graph)[:, 0], K, graph.num_graphs, self.mask_used)  # 4
+        belief = initial_belief(self.refine[0](H[:, None], graph).squeeze(1), K, graph.num_graphs, self.mask_used)  # 4
         moments, trace = [self.readout.moments(belief, graph)], []
         for t in range(1, self.steps + 1):  # 5
             H, draw = _join([self._recomputed(t, belief, graph, noise, part, size < K) for part in chunks])  # 6-10

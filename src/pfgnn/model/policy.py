@@ -113,4 +113,9 @@ def draw_vertices(
             taken = torch.zeros(len(scores), v.shape[1], dtype=torch.bool, device=v.device)
             taken[v, column] = True
             free = ~taken if free is None else free & ~taken
-    return Draw(torch.stack(vertices, -1), torch.stack(valid, -1), sum(log_prob[1:], log_prob[0]))
+    return Draw(_side_by_side(vertices), _side_by_side(valid), sum(log_prob[1:], log_prob[0]))
+
+
+def _side_by_side(draws: list[Tensor]) -> Tensor:
+    """m draws [G, K] as one: [G, K, m]."""
+    return torch.stack(draws, -1) if len(draws) > 1 else draws[0][..., None]

@@ -7,6 +7,7 @@ from pfgnn.kernels.particles import average_particles
 from pfgnn.kernels.segments import segment_max, segment_mean, segment_sum
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.belief import Belief
+from pfgnn.model.mlp import MLP
 from pfgnn.model.numeric import choose
 
 POOLS = {"sum": segment_sum, "mean": segment_mean, "max": segment_max}
@@ -36,17 +37,17 @@ class Readout(nn.Module):
         self.pool = reduce if choose("level", level, {"graph": True, "node": False}) else None
         self.second_moment = second_moment
         columns = (steps + 1) * (2 * width if second_moment else width)
-        self.head = nn.Sequential(nn.Linear(columns, width), nn.ReLU(), nn.Linear(width, out_channels))
+        self.head = MLP(columns, width, out_channels)
 
     def moments(self, belief: Belief, graph: GraphBatch) -> Tensor:
         """The mean particle Σ_k w_k H_k, and Σ_k w_k H_k² if asked for: [N, D']."""
         H = belief.embeddings
         if H.shape[1] == 1:  # all particles equal, and the weights sum to 1
-            powers = [H[:, 0]] if not self.second_moment else [H[:, 0], H[:, 0].square()]
+            powers = [H.squeeze(1), H.squeeze(1).square()] if self.second_moment else [H.squeeze(1)]
         else:
             powers = [H, H.square()] if self.second_moment else [H]
             powers = [average_particles(power, belief.log_weights, graph.nodes) for power in powers]
-        return torch.cat(powers, -1)
+        return torch.cat(powers, -1) if len(powers) > 1 else powers[0]
 
     def features(self, moments: list[Tensor], graph: GraphBatch) -> Tensor:
         """f̃(G), what the head reads: T + 1 moments [N, D'] -> [G, (T + 1) D'] or [N, (T + 1) D']."""

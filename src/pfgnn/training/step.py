@@ -9,7 +9,9 @@ from torch import Tensor, nn
 from pfgnn.data.batching import Batch
 from pfgnn.data.task import Task
 from pfgnn.kernels.hashing import fold
+from pfgnn.kernels.streams import beside, joined
 from pfgnn.model.belief import effective_sample_size
+from pfgnn.model.pfgnn import Output
 from pfgnn.training.losses import graph_losses
 from pfgnn.training.objective import Objective, Share
 from pfgnn.training.targets import Standardise
@@ -64,18 +66,25 @@ class Step:
             share = Share((torch.arange(graphs, device=place.device) < batch.num_graphs).to(losses.dtype), 1, _as_it_is)
         loss = self.objective(losses, output.trace, share)
         self.optimiser.zero_grad()
-        self.fabric.backward(loss.total)
+        with joined(loss.total):
+            with beside(loss.total), torch.no_grad():
+                ess = self._sample_size(output, batch.num_graphs)
+            self.fabric.backward(loss.total)
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
         if self.clip is not None:
             nn.utils.clip_grads_with_norm_(parameters, self.clip, norm)
         self.optimiser.step()
-        ess = torch.zeros_like(norm)
-        if output.trace:
-            log_w = torch.stack([step.log_weights[: batch.num_graphs] for step in output.trace])  # [T, G, K]
-            ess = effective_sample_size(log_w.flatten(0, 1)).mean()
         with torch.no_grad():  # else the sums would hold on to the graph of every update
             self.sums += torch.stack([loss.task, loss.policy, ess, norm, torch.ones_like(norm)])
+
+    @staticmethod
+    def _sample_size(output: Output, graphs: int) -> Tensor:
+        """The effective sample size, the mean over all steps and graphs that are no padding; 0 without steps."""
+        if not output.trace:
+            return output.prediction.new_zeros(())
+        log_w = torch.stack([step.log_weights[:graphs] for step in output.trace])  # [T, G, K]
+        return effective_sample_size(log_w.flatten(0, 1)).mean()
 
 
 def _as_it_is(tensor: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from pfgnn.kernels.segments import segment_sum, spread, sum_neighbours
 from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
 from pfgnn.model.batch import GraphBatch
+from pfgnn.model.mlp import MLP
 
 
 class GINLayer(nn.Module):
@@ -14,7 +15,7 @@ class GINLayer(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.eps = nn.Parameter(torch.zeros(()))
-        self.mlp = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+        self.mlp = MLP(width, width, width)
 
     def reset_parameters(self) -> None:
         """Zero ε; the linear maps reset themselves."""
