@@ -39,6 +39,17 @@ def test_report_prints_and_writes_what_was_run(tmp_path: Path) -> None:
     assert "![Graph properties, accuracy, %](table14.png)" in (tmp_path / "out" / "report.md").read_text()
 
 
+def test_curves_of_runs_are_drawn(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        folder = tmp_path / "runs" / "gin" / f"seed{seed}"
+        folder.mkdir(parents=True)
+        (folder / "metrics.jsonl").write_text('{"epoch": 1, "loss": 0.5, "validation": 0.4}\n')
+    done = pfgnn("curves", "runs/gin/seed0", "runs/gin/seed1/metrics.jsonl", "--out", "picture.png", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Wrote picture.png" in done.stdout
+    assert (tmp_path / "picture.png").stat().st_size > 1000
+
+
 def test_reproduce_runs_what_is_missing_and_prints_the_table(tmp_path: Path) -> None:
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "connectivity.yaml").write_text(

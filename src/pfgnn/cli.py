@@ -17,7 +17,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_
 app.add_typer(cli_data.app, name="data")
 for train_command in (cli_train.train, cli_train.evaluate, cli_train.predict):
     app.command()(train_command)
-for results_command in (cli_results.tables, cli_results.reproduce, cli_results.report):
+for results_command in (cli_results.tables, cli_results.reproduce, cli_results.report, cli_results.curves):
     app.command()(results_command)
 console = Console()
 

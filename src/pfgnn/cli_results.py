@@ -1,4 +1,4 @@
-"""The command line's results part: tables, reproduce, report."""
+"""The command line's results part: tables, reproduce, report, curves."""
 
 import signal
 from pathlib import Path
@@ -99,6 +99,20 @@ def report(
         text = "\n".join(["# The paper's tables and ours\n", *parts])
         write_atomically(out / "report.md", lambda temporary: temporary.write_text(text))
         console.print(f"Wrote {out}/report.md and its plots.", markup=False)
+
+
+def curves(
+    runs: Annotated[list[Path], typer.Argument(help="Run directories, or their metrics.jsonl.")],
+    out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("curves.png"),
+) -> None:
+    """Draw learning curves: training loss and validation by epoch, runs of one folder in one colour."""
+    from pfgnn.report.curves import Line, draw_training, read_metrics
+
+    groups: dict[str, list[list[Line]]] = {}
+    for run in runs:
+        groups.setdefault(run.resolve().parent.name, []).append(read_metrics(run))
+    draw_training(groups, out)
+    console.print(f"Wrote {out}.", markup=False)
 
 
 def _print_table(results: Path, name: str) -> None:

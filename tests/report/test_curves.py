@@ -1,8 +1,37 @@
+import json
 from pathlib import Path
 
-from pfgnn.report.curves import draw_curves
+import pytest
+
+from pfgnn.report.curves import draw_curves, draw_training, read_metrics
+
+LINES = [{"epoch": n, "loss": 1 / n, "validation": None if n == 1 else 2 / n} for n in (1, 2, 3)]
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
 
 
 def test_curves_are_drawn(tmp_path: Path) -> None:
     draw_curves({"one": [0.1, 0.2, 0.3], "two": [0.5] * 40}, 0.1, tmp_path / "curve.png")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_runs_metrics_are_read_and_drawn(tmp_path: Path) -> None:
+    file = write(tmp_path / "run" / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in LINES))
+    assert read_metrics(file) == read_metrics(file.parent) == LINES
+    draw_training({"runs": [LINES, LINES[:2]], "others": [LINES]}, tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("text", ["", "not json\n", "3\n", '{"epoch": 1}\n'])
+def test_a_file_that_holds_no_metrics_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ValueError, match="must hold lines of a run's metrics"):
+        read_metrics(write(tmp_path / "metrics.jsonl", text))
+
+
+def test_a_folder_without_metrics_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"must be a run directory or its metrics\.jsonl, but .* does not exist"):
+        read_metrics(tmp_path)

@@ -1,12 +1,18 @@
 """Learning curves."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from pfgnn.report.picture import save_picture
+
+Line = Mapping[str, float | None]  # of metrics.jsonl
+
+LABELS = {"loss": "loss in training", "validation": "metric in validation"}
 
 
 def draw_curves(curves: Mapping[str, Sequence[float]], chance: float, path: Path) -> None:
@@ -21,6 +27,45 @@ def draw_curves(curves: Mapping[str, Sequence[float]], chance: float, path: Path
         axes.plot(updates[window - 1 :], 100 * smooth, color=colour, linewidth=2, label=name)
     axes.axhline(100 * chance, color="0.5", linestyle=":", linewidth=1, label="chance")
     axes.set(xlabel="update", ylabel="accuracy on fresh graphs, %", ylim=(0, 103))
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    save_picture(figure, path)
+
+
+def read_metrics(path: Path) -> list[Line]:
+    """The lines of a run's metrics: the run directory, or a file as metrics.jsonl in it is."""
+    file = path / "metrics.jsonl" if path.is_dir() else path
+    if not file.is_file():
+        raise ValueError(f"{path} must be a run directory or its metrics.jsonl, but {file} does not exist")
+    lines = file.read_text().splitlines()
+    try:
+        found = [json.loads(line) for line in lines]
+        if not found or not all({"epoch", "loss", "validation"} <= line.keys() for line in found):
+            raise ValueError
+    except (ValueError, AttributeError):
+        raise ValueError(f"{file} must hold lines of a run's metrics, as `pfgnn train` writes them") from None
+    return found
+
+
+def draw_training(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> None:
+    """By epoch the training loss, dashed, and the validation metric; a colour a group of runs.
+
+    Args: runs: the metrics of each run, by the name of its group; see :func:`read_metrics`.  path: of the picture.
+    """
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for number, (name, group) in enumerate(runs.items()):
+        for place, lines in enumerate(group):
+            columns = {key: np.array([line[key] for line in lines], dtype=float) for key in ("epoch", *LABELS)}
+            for key, style in (("loss", "--"), ("validation", "-")):
+                label = f"{name}: {LABELS[key]}" if place == 0 else None
+                axes.plot(
+                    columns["epoch"], columns[key], style, color=f"C{number}", linewidth=1, alpha=0.8, label=label
+                )
+    axes.set(xlabel="epoch", yscale="log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     save_picture(figure, path)
