@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pfgnn.data.batching import Batch
 from pfgnn.data.task import Task
+from pfgnn.model.norms import BatchNorm
 from pfgnn.training import loop
 from pfgnn.training.checkpoint import BEST, LAST, owned, read_checkpoint
 from pfgnn.training.config import ScheduleConfig
@@ -242,5 +243,17 @@ def test_memory_that_is_too_small_for_one_particle_stops_the_run(
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(of.model.module, "forward", none)
-    with pytest.raises(torch.OutOfMemoryError), pytest.warns(UserWarning, match="do not fit"):
+    with pytest.raises(MemoryError, match="a batch does not fit"), pytest.warns(UserWarning, match="do not fit"):
+        of.train()
+
+
+def test_a_model_with_batch_norm_is_not_computed_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = trainer(tmp_path)
+    of.model.module.batch_norm = BatchNorm(4)
+
+    def none(*a: Any, **k: Any) -> Any:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(of.model.module, "forward", none)
+    with pytest.raises(MemoryError, match=r"a smaller training\.batch_size or model\.particles takes less"):
         of.train()

@@ -249,10 +249,15 @@ class PFGNN(nn.Module):
             self.encode_edges.check(edge_attr)
         return self.encode_edges(graph.edge_index[0] if edge_attr is None else edge_attr)
 
+    @property
+    def in_chunks(self) -> bool:
+        """Whether training may compute some particles at a time: no part draws, or looks at all of them at once."""
+        return not any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules())
+
     def _chunk(self, chunk: int | None, K: int) -> int:
         if chunk is None:
             return K
-        if self.training and any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules()):
+        if self.training and not self.in_chunks:
             raise ValueError("chunk must be None in training with batch normalisation or dropout, whose numbers change")
         return check_positive("chunk", chunk)
 

@@ -216,14 +216,17 @@ class Trainer:
                 else:
                     self.step(batch, self.draw, self._share(batch))
                 return
-            except torch.OutOfMemoryError:  # before anything was changed
+            except torch.OutOfMemoryError as error:  # before anything was changed
                 if not self._take_less():
-                    raise
+                    raise MemoryError(
+                        "a batch does not fit into the device's memory; "
+                        "a smaller training.batch_size or model.particles takes less"
+                    ) from error
 
     def _take_less(self) -> bool:
-        """Compute half as many particles at a time from now on, if there are several; the numbers stay the same."""
+        """Compute half as many particles at a time from now on, if that is possible; the numbers stay the same."""
         chunk = self.plain.chunk or int(getattr(self.model.module, "particles", 1))
-        if chunk == 1:
+        if chunk == 1 or not getattr(self.model.module, "in_chunks", False):
             return False
         self.plain.chunk = (chunk + 1) // 2
         self.optimiser.zero_grad()
