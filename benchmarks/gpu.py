@@ -160,7 +160,7 @@ def epoch(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
 
 
 def training(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """Epochs of a training of ZINC's size, each with a validation, and what 500 of them take, checkpoints included."""
+    """Epochs of a training of ZINC's size, each with a validation, and what 500 like the median one take."""
     found: Record = {}
     for precision in FLOATS:
         graphs, held_out = 5 * effort.graphs, effort.graphs // 2  # 10,240 and 1,024, ZINC has 10,000 and 1,000

@@ -184,7 +184,7 @@ def test_an_optimiser_goes_on_where_it_was(kind: str) -> None:
     step(layer, optimiser, 3.0)
     again, later = made()
     again.load_state_dict(layer.state_dict())
-    load_optimiser(later, {name: tensor.clone() for name, tensor in optimiser_tensors(optimiser).items()})
+    load_optimiser(later, {name: tensor.clone() for name, tensor in optimiser_tensors(optimiser).items()}, Path("it"))
     for each in ((layer, optimiser), (again, later)):
         step(*each, 2.0)
     assert torch.equal(layer.weight, again.weight)
@@ -228,3 +228,20 @@ def test_the_first_difference_of_two_runs_is_named(found: dict[str, Any], senten
     check_identity(Path("last"), json.loads(json.dumps(own)), own)
     with pytest.raises(ValueError, match=f"^last belongs to another run: {sentence}$"):
         check_identity(Path("last"), found, own)
+
+
+def test_an_optimisers_state_of_other_parameters_is_refused() -> None:
+    def made(*layers: nn.Module) -> torch.optim.Optimizer:
+        parameters = [parameter for layer in layers for parameter in layer.parameters()]
+        optimiser = torch.optim.Adam(parameters, lr=0.1)
+        for parameter in parameters:
+            parameter.grad = torch.ones_like(parameter)
+        optimiser.step()
+        return optimiser
+
+    small, large = nn.Linear(3, 2), nn.Linear(5, 2)
+    tensors = optimiser_tensors(made(small, large))
+    load_optimiser(made(small, large), tensors, Path("it"))
+    for other in (made(large, small), made(small)):
+        with pytest.raises(ValueError, match=r"it does not fit the optimiser: its state \d is not that of parameter"):
+            load_optimiser(other, tensors, Path("it"))

@@ -16,7 +16,7 @@ Indices = npt.NDArray[np.int64]
 # Batches are gathered this many nodes and edges at a time: enough to spread the ops' overhead, and some megabytes.
 ROWS_AT_ONCE = 2**20
 MOST_LOOPS = 4  # at a node that is padding
-PADDING_SIZE = 32  # about how many nodes a graph has, at most, that is padding
+PADDING_SIZE = 32  # about how many nodes a graph has that is padding, unless the loops need more
 
 
 class Batch(NamedTuple):

@@ -59,6 +59,6 @@ class _Activate(torch.autograd.Function):
 
         h, mean, root, *parameters = ctx.saved_tensors
         g = gradients[0].contiguous()
-        dh, parts = activate_backward(g, h, Norming(*parameters, *ctx.rest), mean, root, ctx.start)
+        dh, parts = activate_backward(g, h, Norming(*parameters, *ctx.rest), mean, root, ctx.start, h.shape[-1])
         of_parameters = parts.sum(0).to(parameters[0].dtype).unbind()
-        return dh, None if ctx.residual is None else g.to(ctx.residual), *of_parameters, None, None, None
+        return dh.view(h.shape), None if ctx.residual is None else g.to(ctx.residual), *of_parameters, None, None, None

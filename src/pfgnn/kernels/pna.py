@@ -134,7 +134,7 @@ class _PNA(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.kernels import triton_pna as kernels
         from pfgnn.kernels.triton_norm import activate_backward
-        from pfgnn.kernels.triton_rows import widen
+        from pfgnn.kernels.triton_rows import padded, widen
 
         X, X_edge, r, pre, a, z, W, C, U, V, *tensors = ctx.saved_tensors
         weights, norm = Weights(*tensors[:6]), tensors[6:]
@@ -146,8 +146,9 @@ class _PNA(torch.autograd.Function):
             g = g.contiguous()
             residual = g if added else None
             norming = Norming(scale, shift, mean_scale, eps, limit)
-            g, parts = activate_backward(g, h, norming, mean, root, nodes.start)
-        g = widen(g.reshape(N * K, D), X.dtype)  # [M, D']
+            g, parts = activate_backward(g, h, norming, mean, root, nodes.start, padded(D))  # [M, D'] already
+        else:
+            g = widen(g.reshape(N * K, D), X.dtype)  # [M, D']
         with joined(g):
             with beside(g):
                 d_norm = parts.sum(0).to(norm[-1].dtype).unbind() if norm else ()

@@ -28,14 +28,19 @@ def beside(tensor: Tensor) -> Iterator[None]:
 def joined(tensor: Tensor) -> Iterator[None]:
     """After it, kernels wait for all that ran :func:`beside` within.
 
-    Also after an exception: no capture of a CUDA graph could end with the second stream left open.
+    Also after an exception: no capture of a CUDA graph could end with the second stream left open. And also where
+    nothing ran: a capture may only wait for a stream that has waited for it.
     """
+    if not tensor.is_cuda:
+        yield
+        return
+    main = torch.cuda.current_stream(tensor.device)
+    side = _side(main)
+    side.wait_stream(main)
     try:
         yield
     finally:
-        if tensor.is_cuda:
-            main = torch.cuda.current_stream(tensor.device)
-            main.wait_stream(_side(main))
+        main.wait_stream(side)
 
 
 @cache

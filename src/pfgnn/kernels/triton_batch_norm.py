@@ -6,7 +6,6 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.kernels.batch_norm import BatchNorming
-from pfgnn.kernels.triton_rows import narrow, padded
 
 ROWS, COLUMNS = 64, 32  # of a program
 
@@ -97,7 +96,7 @@ def batch_back_parts(g, h, mean, root, scale, shift, parts, M, D, stride, limit,
 
 @triton.jit
 def batch_back(
-    g, h, mean, root, scale, shift, total, real, dh, M, K, D, stride, wide, limit,
+    g, h, mean, root, scale, shift, total, real, dh, M, K, D, stride, limit,
     TRAINING: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     row, column = _place(R, C)
@@ -110,8 +109,7 @@ def batch_back(
         of_n, of_all = tl.load(total + column, inside, 0.0), tl.load(total + D + column, inside, 0.0)
         d -= tl.where(row < count, (of_all[None, :] + n * of_n[None, :]) / count.to(tl.float32), 0.0)
     factor = tl.load(root + column, inside, 0.0) * tl.load(scale + column, inside, 0.0).to(tl.float32)
-    d = tl.where(mask & (tl.abs(v) <= limit), d * factor[None, :], 0.0)  # 0 in the columns between rows of dh
-    tl.store(dh + row * wide + column[None, :], d, (row < M) & (column < wide)[None, :])
+    tl.store(dh + row * D + column[None, :], tl.where(tl.abs(v) <= limit, d * factor[None, :], 0.0), mask)
 
 
 def moments(h: Tensor, norming: BatchNorming, real: Tensor) -> tuple[Tensor, Tensor]:
@@ -136,7 +134,8 @@ def moments(h: Tensor, norming: BatchNorming, real: Tensor) -> tuple[Tensor, Ten
 def activate(h: Tensor, x: Tensor | None, norming: BatchNorming, mean: Tensor, root: Tensor) -> Tensor:
     """x + relu(γ (h - μ) / √(σ² + ε) + β)."""
     M, D, _, grid = _cut(h)
-    out = h.new_empty(h.shape, dtype=h.dtype if x is None else torch.promote_types(h.dtype, x.dtype))
+    dtype = torch.promote_types(h.dtype, norming.scale.dtype)
+    out = h.new_empty(h.shape, dtype=dtype if x is None else torch.promote_types(dtype, x.dtype))
     with torch.cuda.device_of(h):
         batch_forward[grid](
             h, h if x is None else x, mean, root, norming.scale, norming.shift, out, M, D, _stride(h), norming.limit,
@@ -148,20 +147,19 @@ def activate(h: Tensor, x: Tensor | None, norming: BatchNorming, mean: Tensor, r
 def activate_backward(
     g: Tensor, h: Tensor, norming: BatchNorming, mean: Tensor, root: Tensor, real: Tensor
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """The gradients of h, in padded rows if h has them, and of γ and β from that of the output, g."""
+    """The gradients of h, γ and β from that of the output, g."""
     M, D, K, grid = _cut(h)
-    wide = padded(D) if _stride(h) == padded(D) else D
-    dh = h.new_empty(M, wide)
+    dh = h.new_empty(h.shape)
     parts = torch.empty(grid[0], 2, D, device=h.device)
     shared = (g, h, mean, root, norming.scale, norming.shift)
     with torch.cuda.device_of(h):
         batch_back_parts[grid](*shared, parts, M, D, _stride(h), norming.limit, R=ROWS, C=COLUMNS)
         total = parts.sum(0)
         batch_back[grid](
-            *shared, total, real, dh, M, K, D, _stride(h), wide, norming.limit,
+            *shared, total, real, dh, M, K, D, _stride(h), norming.limit,
             TRAINING=norming.training, R=ROWS, C=COLUMNS,
         )  # fmt: skip
-    return narrow(dh, h.shape), total.to(norming.scale.dtype).unbind()
+    return dh, total.to(norming.scale.dtype).unbind()
 
 
 def _cut(h: Tensor) -> tuple[int, int, int, tuple[int, int]]:

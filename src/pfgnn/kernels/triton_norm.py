@@ -6,9 +6,10 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.kernels.norm import Norming
-from pfgnn.kernels.triton_rows import narrow, padded
+from pfgnn.kernels.triton_rows import ALIGN, padded
 
 WARPS = 4  # of a program
+PLACES = 2**31  # that 32 bits tell apart
 
 
 @triton.jit
@@ -21,6 +22,13 @@ def _place(start, K, D, C: tl.constexpr):
 
 
 @triton.jit
+def _nodes(LARGE: tl.constexpr, R: tl.constexpr):
+    """The graph's first R nodes, counted from 0, [R, 1]: in 32 bits, where all places within a graph fit into them."""
+    node = tl.arange(0, R)[:, None]
+    return node.to(tl.int64) if LARGE else node
+
+
+@triton.jit
 def _load(h, node, column, count, columns, step):
     """Nodes' numbers, 0 outside: node [R, 1] counted from the graph's first, column [1, C], rows ``step`` apart."""
     return tl.load(h + node * step + column, (node < count) & (column < columns), 0.0).to(tl.float32)
@@ -29,11 +37,11 @@ def _load(h, node, column, count, columns, step):
 @triton.jit
 def norm_forward(
     h, x, scale, shift, mean_scale, out, means, roots, start, K, D, stride, eps, limit,
-    RESIDUAL: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    RESIDUAL: tl.constexpr, LARGE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     first, count, column, inside = _place(start, K, D, C)
     h, x, out, step, n = h + first * stride, x + first * D, out + first * D, K * stride, tl.maximum(count, 1)
-    c, node = column[None, :], tl.arange(0, R)[:, None]
+    c, node = column[None, :], _nodes(LARGE, R)
     v = tl.clamp(_load(h, node, c, count, D, step), -limit, limit)  # the first nodes, for most graphs all, stay here
     total = tl.sum(v, 0)
     for more in range(R, count, R):
@@ -75,11 +83,11 @@ def _centred(g, h, node, c, count, K, D, stride, limit, middle, factor, beta):
 @triton.jit
 def norm_back(
     g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, apart, limit,
-    R: tl.constexpr, C: tl.constexpr,
+    LARGE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     first, count, column, inside = _place(start, K, D, C)
     g, h, dh, n = g + first * D, h + first * stride, dh + first * apart, tl.maximum(count, 1)
-    own, c, node = tl.program_id(0) * D + column, column[None, :], tl.arange(0, R)[:, None]
+    own, c, node = tl.program_id(0) * D + column, column[None, :], _nodes(LARGE, R)
     mean, root = tl.load(means + own, inside, 0.0), tl.load(roots + own, inside, 0.0)
     alpha = tl.load(mean_scale + column, inside, 0.0).to(tl.float32)
     beta = tl.load(shift + column, inside, 0.0).to(tl.float32)
@@ -115,7 +123,8 @@ def activate(h: Tensor, x: Tensor | None, norming: Norming, start: Tensor) -> tu
     """
     K, D, grid, blocks = _cut(h, start)
     scale, shift, mean_scale, eps, limit = norming
-    out = h.new_empty(h.shape, dtype=h.dtype if x is None else torch.promote_types(h.dtype, x.dtype))
+    dtype = torch.promote_types(h.dtype, scale.dtype)
+    out = h.new_empty(h.shape, dtype=dtype if x is None else torch.promote_types(dtype, x.dtype))
     means = torch.empty(grid[0], D, device=h.device)
     roots = torch.empty_like(means)
     with torch.cuda.device_of(h):
@@ -127,28 +136,28 @@ def activate(h: Tensor, x: Tensor | None, norming: Norming, start: Tensor) -> tu
 
 
 def activate_backward(
-    g: Tensor, h: Tensor, norming: Norming, means: Tensor, roots: Tensor, start: Tensor
+    g: Tensor, h: Tensor, norming: Norming, means: Tensor, roots: Tensor, start: Tensor, apart: int
 ) -> tuple[Tensor, Tensor]:
-    """The gradient of h from that of the output, g, in padded rows if h has them.
+    """The gradient of h from that of the output, g, in rows that are ``apart``, at most padded(D): [M, apart].
 
     And of γ, β and α what every graph and particle adds to it, [G K, 3, D].
     """
     K, D, grid, blocks = _cut(h, start)
     scale, shift, mean_scale, _, limit = norming
     stride = h.view(-1, D).stride(0)
-    apart = padded(D) if stride == padded(D) else D
     dh = h.new_empty(h.numel() // D, apart)
     parts = torch.empty(grid[0], 3, D, device=h.device)
     with torch.cuda.device_of(h):
         norm_back[grid](
             g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, apart, limit, **blocks
         )
-    return narrow(dh, h.shape), parts
+    return dh, parts
 
 
 def _cut(h: Tensor, start: Tensor) -> tuple[int, int, tuple[int, int], dict[str, int]]:
     D, graphs = h.shape[-1], len(start) - 1
     K = h.shape[1:].numel() // D
-    C = min(32, triton.next_power_of_2(D))
+    C = max(ALIGN, min(32, triton.next_power_of_2(D)))  # together they cover padded rows
     R = max(2, min(64, triton.next_power_of_2(-(-len(h) // graphs))))
-    return K, D, (graphs * K, triton.cdiv(D, C)), {"R": R, "C": C, "num_warps": WARPS}
+    large = h.shape[:-1].numel() * padded(D) >= PLACES
+    return K, D, (graphs * K, triton.cdiv(D, C)), {"LARGE": large, "R": R, "C": C, "num_warps": WARPS}

@@ -276,17 +276,18 @@ def pad_weights(weights: Weights, dtype: torch.dtype) -> Maps:
     sizes = _sizes(weights.post)
     T, near, one_more, all_near, all_more = (sizes[name] for name in ("T", "FP", "FO", "DP", "DO"))
     shapes = (T, 3 * near, one_more), (T * near, all_near), (T, 4 * near, 3 * near), (all_near, all_more)
+    edges = weights.edge is not None
     W, C, U, V = (weights.post.new_empty(shape, dtype=dtype) for shape in shapes)
+    maps = Maps(W, C if edges else None, U, V)
     tensors = [None if tensor is None else tensor.contiguous() for tensor in weights]
     with torch.cuda.device_of(U):
-        edges = weights.edge is not None
-        pad_maps[(3 + edges, PROGRAMS)](*tensors, W, C, U, V, EDGES=edges, **sizes, B=BLOCK)
-    return Maps(W, None if weights.edge is None else C, U, V)
+        pad_maps[(3 + edges, PROGRAMS)](*tensors, *maps, EDGES=edges, **sizes, B=BLOCK)
+    return maps
 
 
 def cut_gradients(gradients: Maps, like: Weights) -> Weights:
     """The gradients of the weights, from those of the padded maps."""
-    out = Weights._make(None if tensor is None else torch.empty_like(tensor) for tensor in like)
+    out = Weights._make(None if tensor is None else tensor.new_empty(tensor.shape) for tensor in like)
     shares = gradients.U.shape[1]
     with torch.cuda.device_of(out.post):
         edges = out.edge is not None

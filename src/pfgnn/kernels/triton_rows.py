@@ -1,4 +1,4 @@
-"""Rows padded to multiples of ALIGN numbers, which the libraries for matrices want. Padding is 0 everywhere."""
+"""Rows padded with zeros to multiples of ALIGN numbers, which the libraries for matrices want."""
 
 import torch
 import triton
@@ -83,14 +83,11 @@ def padded(size: int) -> int:
 
 
 def widen(x: Tensor, dtype: torch.dtype, one: bool = False) -> Tensor:
-    """Rows x [M, C] with zeros after them, [M, C']; C' is C padded, or with ``one`` C + 1, whose column holds ones.
-
-    Not a copy where x was cut out of such rows, as :func:`narrow` does.
-    """
+    """Rows x [M, C] with zeros after them, [M, C']; C' is C padded, or with ``one`` C + 1, whose column holds ones."""
     M, C = x.shape
     columns = padded(C + one)
-    if not one and x.dtype == dtype and x.stride() == (columns, 1):
-        return x.as_strided((M, columns), (columns, 1))
+    if columns == C and x.dtype == dtype:
+        return x.contiguous()
     x = x if x.stride(1) == 1 else x.contiguous()
     out = x.new_empty(M, columns, dtype=dtype)
     with torch.cuda.device_of(x):
@@ -121,7 +118,7 @@ def widen_map(weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
 
 def cut_map_gradient(gradient: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
     """Those of the weight and the bias from that of :func:`widen_map`'s result."""
-    d_weight, d_bias = torch.empty_like(weight), torch.empty_like(bias)
+    d_weight, d_bias = weight.new_empty(weight.shape), bias.new_empty(bias.shape)
     with torch.cuda.device_of(gradient):
         cut_map[_grid(weight)](gradient, d_weight, d_bias, *weight.shape, *gradient.shape, B=BLOCK)
     return d_weight, d_bias

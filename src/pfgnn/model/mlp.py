@@ -13,5 +13,7 @@ class MLP(nn.Sequential):
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute it; see the class."""
-        weight, bias, last, last_bias = self.parameters()
-        return two_layers(x, weight, bias, last, last_bias)
+        first, last = self[0], self[2]
+        assert isinstance(first, nn.Linear)
+        assert isinstance(last, nn.Linear)
+        return two_layers(x, first.weight, first.bias, last.weight, last.bias)

@@ -68,12 +68,17 @@ def optimiser_tensors(optimiser: optim.Optimizer) -> dict[str, Tensor]:
     return {f"{number}.{name}": torch.as_tensor(value) for number, of in state.items() for name, value in of.items()}
 
 
-def load_optimiser(optimiser: optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Go on from :func:`optimiser_tensors`; the hyperparameters stay as they are."""
+def load_optimiser(optimiser: optim.Optimizer, tensors: dict[str, Tensor], path: Path) -> None:
+    """Go on from :func:`optimiser_tensors`, or say that they do not fit; the hyperparameters stay as they are."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         number, name = key.split(".", 1)
         state.setdefault(int(number), {})[name] = tensor
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+    for place, moments in state.items():
+        want = parameters[place].shape if place < len(parameters) else None
+        if any(tensor.dim() and tensor.shape != want for tensor in moments.values()):
+            raise ValueError(f"{path} does not fit the optimiser: its state {place} is not that of parameter {place}")
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
 
 

@@ -166,7 +166,7 @@ class Trainer:
         tensors, state = files.read_checkpoint(path)
         files.check_identity(path, state["identity"], self.identity)
         files.load_model(self.model.module, files.owned("model", tensors), path)
-        files.load_optimiser(self.optimiser.optimizer, files.owned("optimiser", tensors))
+        files.load_optimiser(self.optimiser.optimizer, files.owned("optimiser", tensors), path)
         self.sums.copy_(tensors["sums"])
         self.state = State(**state["run"])
         self.schedule.load(state["schedule"])
