@@ -79,12 +79,10 @@ def pna(
     degree = targets.counts.repeat_interleave(K)[:, None]  # [N K, 1]
     q = q * (degree > 0)
     mean, low, high, std = (a.view(N * K, T, -1).transpose(0, 1) for a in (mean, low, high, std))  # [T, N K, F]
-    y = weights.post.new_zeros(())
-    for a, U in zip((mean + q, low + q, high + q, std), weights.post.chunk(4, 1), strict=True):
-        y = torch.baddbmm(y, a, U)  # [T, N K, 3 F]
+    y = torch.cat([mean + q, low + q, high + q, std], 2) @ weights.post  # [T, N K, 3 F]
     s = (degree.clamp(min=1) + 1).to(y.dtype).log() / delta  # [N K, 1]
     one, two, three = y.chunk(3, 2)  # [T, N K, F] each
-    z = (one + s * two + three / s + own).transpose(0, 1).reshape(x.shape)
+    z = torch.addcdiv(torch.addcmul(own + one, s, two), three, s).transpose(0, 1).reshape(x.shape)
     h = torch.nn.functional.linear(z, weights.mix, weights.mix_bias)
     return h if after is None else activate_graphs(h, x if after.residual else None, after.norming, after.nodes)
 
