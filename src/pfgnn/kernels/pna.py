@@ -97,6 +97,7 @@ class _PNA(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, edge_attr: Tensor | None, *rest: Any) -> Tensor:
         from pfgnn.kernels import triton_pna as kernels
+        from pfgnn.kernels.triton_maps import pad_weights
         from pfgnn.kernels.triton_norm import activate
         from pfgnn.kernels.triton_rows import narrow, widen
 
@@ -104,7 +105,7 @@ class _PNA(torch.autograd.Function):
         weights, norm = Weights(*tensors[:6]), tensors[6:]
         N, K, D = x.shape
         dtype = product_dtype(x)
-        maps = kernels.pad_weights(weights, dtype)
+        maps = pad_weights(weights, dtype)
         with joined(x):
             X_edge = r = None
             if edge_attr is not None and maps.C is not None:
@@ -131,6 +132,7 @@ class _PNA(torch.autograd.Function):
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.kernels import triton_pna as kernels
+        from pfgnn.kernels.triton_maps import Maps, cut_gradients
         from pfgnn.kernels.triton_norm import activate_backward
         from pfgnn.kernels.triton_rows import padded, widen
 
@@ -167,6 +169,6 @@ class _PNA(torch.autograd.Function):
             kernels.sum_messages(messages, d_pre, ctx.sources.order, ctx.sources.start)
             with beside(g):
                 dW = kernels.share_products(d_pre, X)  # [T, S, 3 F', F°]
-                d_weights = kernels.cut_gradients(kernels.Maps(dW, dC, dU, dV), weights)
+                d_weights = cut_gradients(Maps(dW, dC, dU, dV), weights)
             dx = kernels.join_towers(torch.bmm(d_pre, W), ctx.shape, residual)
         return dx, d_edge_attr, *d_weights, *d_norm, None, None, None, None

@@ -17,9 +17,7 @@ def beside(tensor: Tensor) -> Iterator[None]:
     if not tensor.is_cuda:
         yield
         return
-    main = torch.cuda.current_stream(tensor.device)
-    side = _side(main)
-    side.wait_stream(main)
+    _, side = _forked(tensor)
     with torch.cuda.stream(side):
         yield
 
@@ -34,13 +32,19 @@ def joined(tensor: Tensor) -> Iterator[None]:
     if not tensor.is_cuda:
         yield
         return
-    main = torch.cuda.current_stream(tensor.device)
-    side = _side(main)
-    side.wait_stream(main)
+    main, side = _forked(tensor)
     try:
         yield
     finally:
         main.wait_stream(side)
+
+
+def _forked(tensor: Tensor) -> tuple[torch.cuda.Stream, torch.cuda.Stream]:
+    """The stream that is in use, and the second one, which from here on waits for what that was told so far."""
+    main = torch.cuda.current_stream(tensor.device)
+    side = _side(main)
+    side.wait_stream(main)
+    return main, side
 
 
 @cache
