@@ -103,7 +103,7 @@ def predict(
 
 @contextmanager
 def progress_bar() -> Iterator["Callable[[Status], None]"]:
-    """A bar with updates, time left, loss, policy loss, effective sample size, learning rate and validation metric."""
+    """A bar with updates, time left, losses, effective sample size, entropy of the policy, learning rate and metric."""
     columns = (
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(bar_width=20),
@@ -121,7 +121,7 @@ def progress_bar() -> Iterator["Callable[[Status], None]"]:
                 validation = f"  validation {status.validation:.4g}"
             text = (
                 f"loss {status.loss:.4g}  policy {status.policy_loss:.2g}  ess {status.ess:.1f}  "
-                f"lr {status.learning_rate:.1e}{validation}"
+                f"entropy {status.entropy:.1f}  lr {status.learning_rate:.1e}{validation}"
             )
             bar.update(task, completed=status.update, total=status.updates, epoch=status.epoch, text=text)
 

@@ -190,7 +190,7 @@ def test_tensorboard_files_on_request(tmp_path: Path) -> None:
     events.Reload()
     want = [(line["update"], pytest.approx(line["loss"])) for line in lines(tmp_path / "run")]
     assert [(event.step, event.value) for event in events.Scalars("loss")] == want
-    assert set(events.Tags()["scalars"]) == {"loss", "policy_loss", "ess", "learning_rate", "validation"}
+    assert set(events.Tags()["scalars"]) == {"loss", "policy_loss", "ess", "entropy", "learning_rate", "validation"}
 
 
 def small_files(size: int) -> None:

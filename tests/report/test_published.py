@@ -30,6 +30,7 @@ LABELS = {
 OURS = {
     "table2": {"PF-GNN, T=4"},
     "table3": {"LCC, PF-GNN, our setting"},
+    "table4": {"ZINC, PF-GNN, uniform policy, additive"},
     "table6": {"MPNN"},
     "table14": {
         f"{name}, {model}, more graphs"

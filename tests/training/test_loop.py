@@ -143,7 +143,7 @@ def test_seeds_of_training_and_evaluation_never_meet() -> None:
 
 def test_the_line_says_the_means_since_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = trainer(tmp_path, CONFIG)
-    before, each = torch.zeros(5, dtype=torch.float64), []
+    before, each = torch.zeros_like(of.sums), []
     step: Callable[..., object] = of.step
 
     def watched(*arguments: object) -> None:
@@ -155,9 +155,10 @@ def test_the_line_says_the_means_since_the_last_one(tmp_path: Path, monkeypatch:
     of.train()
     for number, line in enumerate(lines(tmp_path)):
         pair = each[2 * number : 2 * number + 2]
-        for place, name in enumerate(("loss", "policy_loss", "ess")):
+        for place, name in enumerate(("loss", "policy_loss", "ess", "entropy")):
             assert line[name] == pytest.approx(np.mean([values[place] for values in pair]))
         assert 1 <= line["ess"] <= 3
+        assert 0 < line["entropy"] < 10
 
 
 def test_reports_between_validations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

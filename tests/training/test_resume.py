@@ -19,7 +19,7 @@ from torch import Tensor
 from pfgnn.data.task import Task
 from pfgnn.experiments import run as running
 from pfgnn.training import loop
-from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, read_checkpoint
+from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, Checkpoint, read_checkpoint, write_checkpoint
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
 from pfgnn.training.loop import Trainer
 
@@ -169,3 +169,12 @@ def test_a_half_written_line_of_metrics_is_dropped(tmp_path: Path) -> None:
         file.write('{"update": 10, "upda')
     resumed(tmp_path, "each update")
     assert lines(tmp_path) == want
+
+
+def test_a_checkpoint_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
+    of = made(tmp_path, "each update")
+    of.train()
+    tensors, state = read_checkpoint(tmp_path / LAST)
+    write_checkpoint(tmp_path / LAST, Checkpoint({**tensors, "sums": tensors["sums"][:5]}, state))
+    with pytest.raises(ValueError, match=r"must be of this version of pfgnn, but an earlier one wrote it"):
+        made(tmp_path, "each update").resume(tmp_path / LAST)

@@ -19,6 +19,7 @@ class Status(NamedTuple):
     loss: float
     policy_loss: float
     ess: float
+    entropy: float
     learning_rate: float
     validation: float | None
 
@@ -39,7 +40,7 @@ class Metrics:
         with self.path.open("a") as file:
             file.write(json.dumps(line) + "\n")
         if self.writer is not None:
-            for name in ("loss", "policy_loss", "ess", "learning_rate", "validation"):
+            for name in ("loss", "policy_loss", "ess", "entropy", "learning_rate", "validation"):
                 if line[name] is not None:
                     self.writer.add_scalar(name, line[name], status.update)
             self.writer.flush()

@@ -120,7 +120,7 @@ class Trainer:
         fabric.to_device(model)
         optimiser = make_optimiser(model.parameters(), config, fabric.device)
         self.model, self.optimiser = fabric.setup(model, optimiser)
-        self.sums = torch.zeros(5, dtype=torch.float64, device=fabric.device)  # since the last validation, see Step
+        self.sums = torch.zeros(6, dtype=torch.float64, device=fabric.device)  # since the last validation, see Step
         self.draw = torch.zeros((), dtype=torch.int64, device=fabric.device)  # the seed of the next update
         self.plain = step = Step(
             self.model,
@@ -167,6 +167,8 @@ class Trainer:
         files.check_identity(path, state["identity"], self.identity)
         files.load_model(self.model.module, files.owned("model", tensors), path)
         files.load_optimiser(self.optimiser.optimizer, files.owned("optimiser", tensors), path)
+        if tensors["sums"].shape != self.sums.shape:
+            raise ValueError(f"{path} must be of this version of pfgnn, but an earlier one wrote it; train anew")
         self.sums.copy_(tensors["sums"])
         self.state = State(**state["run"])
         self.schedule.load(state["schedule"])
@@ -299,9 +301,9 @@ class Trainer:
         return evaluate([prediction], self.examples.y(graphs), self.task, average=False).value
 
     def _status(self, means: list[float], validation: float | None) -> Status:
-        loss, policy_loss, ess, _ = means
-        rate = self.schedule.rate(max(self.state.update - 1, 0))
-        return Status(self.state.update, self.updates, self.state.epoch, loss, policy_loss, ess, rate, validation)
+        loss, policy_loss, ess, entropy, _ = means
+        state, rate = self.state, self.schedule.rate(max(self.state.update - 1, 0))
+        return Status(state.update, self.updates, state.epoch, loss, policy_loss, ess, entropy, rate, validation)
 
     def _is_time(self) -> bool:
         """Whether the next checkpoint is due, by the first device's clock."""

@@ -29,7 +29,7 @@ class Step:
         clip: largest norm of the gradient; None for no clipping.
         scaler: of regression targets, or None.
         class_weights: [C], or None.
-        sums: float64 [5]: loss, policy loss, effective sample size, norm of the gradient, updates.
+        sums: float64 [6]: loss, policy loss, effective sample size, entropy, norm of the gradient, updates.
         chunk: particles computed at a time; None for all.
     """
 
@@ -68,7 +68,7 @@ class Step:
         self.optimiser.zero_grad()
         with joined(loss.total):
             with beside(loss.total), torch.no_grad():
-                ess = self._sample_size(output, batch.num_graphs)
+                ess, entropy = self._diversity(output, batch.num_graphs)
             self.fabric.backward(loss.total)
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
@@ -76,15 +76,19 @@ class Step:
             nn.utils.clip_grads_with_norm_(parameters, self.clip, norm)
         self.optimiser.step()
         with torch.no_grad():  # else the sums would hold on to the graph of every update
-            self.sums += torch.stack([loss.task, loss.policy, ess, norm, torch.ones_like(norm)])
+            self.sums += torch.stack([loss.task, loss.policy, ess, entropy, norm, torch.ones_like(norm)])
 
     @staticmethod
-    def _sample_size(output: Output, graphs: int) -> Tensor:
-        """The effective sample size, the mean over all steps and graphs that are no padding; 0 without steps."""
+    def _diversity(output: Output, graphs: int) -> tuple[Tensor, Tensor]:
+        """Effective sample size and entropy of the policy, -log P(v) of what it drew; 0 without steps.
+
+        Means over all steps and graphs that are no padding. Where either is low, the particles are copies of a few.
+        """
         if not output.trace:
-            return output.prediction.new_zeros(())
+            return output.prediction.new_zeros(()), output.prediction.new_zeros(())
         log_w = torch.stack([step.log_weights[:graphs] for step in output.trace])  # [T, G, K]
-        return effective_sample_size(log_w.flatten(0, 1)).mean()
+        log_p = torch.stack([step.log_prob[:graphs] for step in output.trace])
+        return effective_sample_size(log_w.flatten(0, 1)).mean(), -log_p.mean()
 
 
 def _as_it_is(tensor: Tensor) -> Tensor:
