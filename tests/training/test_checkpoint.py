@@ -245,3 +245,11 @@ def test_an_optimisers_state_of_other_parameters_is_refused() -> None:
     for other in (made(large, small), made(small)):
         with pytest.raises(ValueError, match=r"it does not fit the optimiser: its state \d is not that of parameter"):
             load_optimiser(other, tensors, Path("it"))
+
+
+def test_a_mean_that_another_machine_summed_up_is_the_same() -> None:
+    check_identity(Path("last"), {"mean": 1.1205850405256195}, {"mean": 1.1205850405256197})
+    with pytest.raises(
+        ValueError, match=r"^last belongs to another run: mean was 1\.12 there, but is 1\.1200001 here$"
+    ):
+        check_identity(Path("last"), {"mean": 1.12}, {"mean": 1.1200001})

@@ -4,6 +4,7 @@ Nothing is ever unpickled. A file's checksum is kept in it, so that a damaged on
 """
 
 import json
+import math
 import os
 import zlib
 from pathlib import Path
@@ -112,8 +113,15 @@ def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any], wh
         here, there = wanted.get(key), found.get(key)
         if isinstance(here, dict) and isinstance(there, dict):
             check_identity(path, there, here, f"{name}.")
-        elif here != there:
+        elif not _same(here, there):
             raise ValueError(f"{path} belongs to another run: {name} was {there!r} there, but is {here!r} here")
+
+
+def _same(here: Any, there: Any) -> bool:
+    """Equal; or floats that two machines may have summed up differently, such as a mean over the data."""
+    if isinstance(here, float) and isinstance(there, float):
+        return math.isclose(here, there, rel_tol=1e-12)
+    return bool(here == there)
 
 
 def _checksum(tensors: dict[str, Tensor], state: str) -> int:
