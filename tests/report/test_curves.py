@@ -1,9 +1,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from pfgnn.report.curves import draw_curves, draw_training, read_metrics
+from pfgnn.report.curves import draw_curves, draw_training, read_metrics, running_median
 
 LINES = [{"epoch": n, "loss": 1 / n, "validation": None if n == 1 else 2 / n} for n in (1, 2, 3)]
 
@@ -35,3 +36,12 @@ def test_a_file_that_holds_no_metrics_is_refused(tmp_path: Path, text: str) -> N
 def test_a_folder_without_metrics_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must be a run directory or its metrics\.jsonl, but .* does not exist"):
         read_metrics(tmp_path)
+
+
+def test_a_running_median_does_not_see_single_peaks() -> None:
+    values = np.arange(20.0)
+    peaked = values.copy()
+    peaked[10] = 1000
+    assert running_median(values)[4:16].tolist() == values[4:16].tolist()
+    assert abs(running_median(peaked) - running_median(values)).max() <= 1
+    assert running_median(values)[0] == 2  # of 0 to 4: there is nothing before

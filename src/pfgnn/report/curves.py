@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -47,8 +48,13 @@ def read_metrics(path: Path) -> list[Line]:
     return found
 
 
+def running_median(values: npt.NDArray[np.float64], window: int = 9) -> npt.NDArray[np.float64]:
+    """The median of each value and those up to half a window before and after it, which single peaks do not move."""
+    return np.array([np.median(values[max(0, i - window // 2) : i + window // 2 + 1]) for i in range(len(values))])
+
+
 def draw_training(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> None:
-    """By epoch the training loss, dashed, and the validation metric; a colour a group of runs.
+    """By epoch the training loss, dashed, and the validation metric, faint, and smooth; a colour a group of runs.
 
     Args: runs: the metrics of each run, by the name of its group; see :func:`read_metrics`.  path: of the picture.
     """
@@ -56,12 +62,12 @@ def draw_training(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> N
     axes = figure.subplots()
     for number, (name, group) in enumerate(runs.items()):
         for place, lines in enumerate(group):
-            columns = {key: np.array([line[key] for line in lines], dtype=float) for key in ("epoch", *LABELS)}
+            epochs = np.array([line["epoch"] for line in lines], dtype=float)
             for key, style in (("loss", "--"), ("validation", "-")):
-                label = f"{name}: {LABELS[key]}" if place == 0 else None
-                axes.plot(
-                    columns["epoch"], columns[key], style, color=f"C{number}", linewidth=1, alpha=0.8, label=label
-                )
+                values = np.array([line[key] for line in lines], dtype=float)
+                colour, label = f"C{number}", f"{name}: {LABELS[key]}" if place == 0 else None
+                axes.plot(epochs, values, style, color=colour, linewidth=0.6, alpha=0.15)
+                axes.plot(epochs, running_median(values), style, color=colour, linewidth=1.2, label=label)
     axes.set(xlabel="epoch", yscale="log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
