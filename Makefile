@@ -21,7 +21,7 @@ check:  ## ruff + mypy + pytest in an environment that is already set up
 bench: $(VENV)/.installed-dev  ## measure on this CPU, and write results/bench/
 	$(BIN)/python -m benchmarks.graphs
 	$(BIN)/python -m benchmarks.data
-	$(BIN)/python -m benchmarks.cpu --rounds 3
+	$(BIN)/python -m benchmarks.cpu --rounds 7
 
 clean:  ## remove the environment and everything the tools left behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
