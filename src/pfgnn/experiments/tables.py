@@ -288,13 +288,13 @@ TABLES: dict[str, TableSpec] = {
     "table16": TableSpec(
         "EXP, accuracy in 10 folds, %",
         tuple(
-            _row(title, config, overrides, ACCURACY, folds=10)
-            for title, config, overrides in (
-                ("GIN", "exp-folds", _alone("gin")),
-                ("PPGN", "exp-folds", PPGN),
-                ("PF-GNN", "exp-folds", ()),
-                ("GIN, our setting", "exp-folds-ours", _alone("gin")),
-                ("PF-GNN, our setting", "exp-folds-ours", ()),
+            _row(title, config, overrides, ACCURACY, seeds=seeds, folds=10)
+            for title, config, overrides, seeds in (
+                ("GIN", "exp-folds", _alone("gin"), 1),
+                ("PPGN", "exp-folds", PPGN, 1),
+                ("PF-GNN", "exp-folds", (), 1),
+                ("GIN, our setting", "exp-folds-ours", _alone("gin"), 1),
+                ("PF-GNN, our setting", "exp-folds-ours", (), 2),  # seed 1 after the setting was settled
             )
         ),
     ),
