@@ -28,7 +28,7 @@ from pfgnn.files import write_json
 ROUNDS = 15
 RESULT = Path("results/bench/data.json")
 
-# Opens a packed file, goes through an epoch of its batches, and prints by how many bytes the process has grown.
+# Opens a packed file, reads all of its arrays, and prints by how many bytes the process has grown.
 MEMORY = """
 import sys
 from pathlib import Path

@@ -248,11 +248,13 @@ def main() -> None:
     """Measure, print, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", choices=list(PARTS), help="a part to run; may be repeated")
-    parser.add_argument("--out", type=Path, default=RESULT, help="the record to write")
+    parser.add_argument("--out", type=Path, help=f"the record to write; {RESULT} where all parts run")
     arguments = parser.parse_args()
+    if arguments.only and arguments.out is None:
+        parser.error(f"--only needs --out, for {RESULT} holds all parts of one run")
     if not torch.cuda.is_available():
         parser.error("torch sees no CUDA device; on a CPU take python -m benchmarks.cpu")
-    run("cuda", Effort(), arguments.only or list(PARTS), arguments.out, Console())
+    run("cuda", Effort(), arguments.only or list(PARTS), arguments.out or RESULT, Console())
 
 
 if __name__ == "__main__":

@@ -56,6 +56,15 @@ def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch:
     assert (tmp_path / "scaling.png").stat().st_size > 1000
 
 
+def test_one_part_never_replaces_the_record_of_all(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["gpu", "--only", "bf16"])
+    with pytest.raises(SystemExit):
+        gpu.main()
+    assert "--only needs --out, for results/bench/gpu.json holds all parts of one run" in capsys.readouterr().err
+
+
 def test_the_cpu_program(tmp_path: Path, console: Console) -> None:
     out = tmp_path / "cpu.json"
     cpu.run(128, 2, out, console, tiny(), (ticks(), ticks()))

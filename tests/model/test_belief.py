@@ -37,3 +37,8 @@ def test_select_gathers_everything_later_steps_read() -> None:
     assert chosen.embeddings[..., 0].tolist() == [[1, 1], [3, 3], [5, 4]]
     assert chosen.used is not None
     assert chosen.used.tolist() == [[False, False], [True, True], [True, True]]
+
+
+def test_weights_are_never_of_less_than_32_bits() -> None:
+    for dtype, want in ((torch.bfloat16, torch.float32), (torch.float64, torch.float64)):
+        assert initial_belief(torch.zeros(4, 3, dtype=dtype), 5, 1, track_used=False).log_weights.dtype == want

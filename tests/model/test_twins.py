@@ -11,7 +11,7 @@ import torch
 from tests.graph_samples import random_graph
 from torch import Tensor, nn
 
-from pfgnn.kernels import use
+from pfgnn.kernels import use, weigh
 from pfgnn.model import GAT, GCN, GIN, GINE, GNNML1, MPNN, PFGNN, PNA
 from pfgnn.model.individualise import Additive, RandomNormal
 from pfgnn.model.observe import NoObservation
@@ -105,3 +105,39 @@ def test_options(name: str, device: torch.device) -> None:
     options = {"backbone": GIN(D, layers=1), **OPTIONS[name]()}
     model = PFGNN(**options, out_channels=2, in_channels=D, steps=2, particles=3)
     assert_twins(model, device)
+
+
+def spaced(tensor: Tensor) -> Tensor:
+    """The same numbers, with others between them in memory."""
+    wide = torch.stack([tensor, tensor + 7], -1)
+    return wide[..., 0]
+
+
+@pytest.mark.parametrize("name", ["GIN", "PNA"])
+def test_inputs_with_strides(name: str, device: torch.device) -> None:
+    model = PFGNN(BACKBONES[name](), 2, in_channels=D, steps=2, particles=3).to(device)
+    pairs = torch.tensor([[1, 0], [0, 1], [2, 1], [1, 2], [4, 3], [3, 4]], device=device)  # in order of targets
+    x, batch = torch.randn(5, D, device=device), torch.tensor([0, 0, 0, 1, 1], device=device)
+    node_key, graph_key = torch.arange(5, device=device) + 3, torch.tensor([5, 9], device=device)
+    with use("plain"):
+        want = model(x, pairs.t(), batch=batch, seed=5, graph_key=graph_key, node_key=node_key).prediction
+    with use("triton"):
+        edges, keys = pairs.t(), {"graph_key": spaced(graph_key), "node_key": spaced(node_key)}
+        found = model(spaced(x), edges, batch=spaced(batch), seed=5, **keys).prediction
+    assert not edges.is_contiguous()
+    torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-5)
+
+
+def test_graphs_without_edges(device: torch.device) -> None:
+    model = PFGNN(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3).to(device)
+    x, edge_index = torch.randn(4, D, device=device), torch.zeros(2, 0, dtype=torch.int64, device=device)
+    found = []
+    for mode in ("plain", "triton"):
+        with use(mode):
+            found.append(model(x, edge_index, seed=5).prediction)
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-5)
+
+
+def test_more_particles_than_the_kernels_resample(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weigh, "MOST", 2)
+    assert_twins(PFGNN(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3), device)

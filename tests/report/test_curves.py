@@ -45,3 +45,9 @@ def test_a_running_median_does_not_see_single_peaks() -> None:
     assert running_median(values)[4:16].tolist() == values[4:16].tolist()
     assert abs(running_median(peaked) - running_median(values)).max() <= 1
     assert running_median(values)[0] == 2  # of 0 to 4: there is nothing before
+
+
+def test_a_running_median_leaves_out_what_is_not_finite() -> None:
+    assert running_median(np.array([1, np.nan, 3, np.inf, 5]), window=3).tolist()[:1] == [1]
+    assert np.isfinite(running_median(np.array([1, np.nan, 3, np.inf, 5]), window=3)).all()
+    assert np.isnan(running_median(np.array([np.nan]))).all()

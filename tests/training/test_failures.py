@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.training.training_samples import CONFIG, lines, trainer
+from tests.training.training_samples import CONFIG, lines, trainer, weights
 from torch import nn
 
 from pfgnn.model import GIN, PFGNN
@@ -103,3 +103,22 @@ def test_a_validation_without_a_value_is_never_the_best(tmp_path: Path, monkeypa
     monkeypatch.setattr(of, "_score", lambda graphs: next(values))
     of.train()
     assert (of.state.best, of.state.best_update) == (0.25, 4)
+
+
+def test_the_record_names_the_weights_that_were_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another machine may not come to the best weights again that a stopped run has kept."""
+    first = trainer(tmp_path, replace(CONFIG, checkpoint_every=None))
+    values = iter([0.5, 0.75])
+    monkeypatch.setattr(first, "_score", lambda graphs: next(values))  # then it stops, with its best of update 4
+    with pytest.raises(StopIteration):
+        first.train()
+    again = trainer(tmp_path, replace(CONFIG, checkpoint_every=None))
+    again.resume(tmp_path / LAST)
+    assert again.state.update == 2
+    monkeypatch.setattr(again, "_score", lambda graphs: 0.25)
+    again.train()
+    assert again.state.best_update == 2
+    again.load_best()
+    assert (again.state.best, again.state.best_update) == (0.75, 4)
+    kept = read_checkpoint(tmp_path / BEST).tensors
+    assert all(torch.equal(tensor, kept[f"model.{name}"]) for name, tensor in weights(again).items())

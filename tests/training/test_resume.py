@@ -176,5 +176,15 @@ def test_a_checkpoint_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
     of.train()
     tensors, state = read_checkpoint(tmp_path / LAST)
     write_checkpoint(tmp_path / LAST, Checkpoint({**tensors, "sums": tensors["sums"][:5]}, state))
-    with pytest.raises(ValueError, match=r"must be of this version of pfgnn, but an earlier one wrote it"):
+    with pytest.raises(ValueError, match="must be of this version of pfgnn, but is of an earlier one"):
         made(tmp_path, "each update").resume(tmp_path / LAST)
+
+
+def test_a_damaged_line_of_metrics_is_named(tmp_path: Path) -> None:
+    made(tmp_path, "each update").train()
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("{" + path.read_text())
+    again = made(tmp_path, "each update")
+    again.resume(tmp_path / LAST)
+    with pytest.raises(ValueError, match=r"metrics\.jsonl must hold lines of metrics, but one of them is damaged"):
+        again.train()

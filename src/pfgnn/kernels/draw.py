@@ -49,7 +49,7 @@ class _Draw(torch.autograd.Function):
 
         particles, number, node_key, nodes = rest
         scores = scores.contiguous()
-        v, log_p, log_total = draw(scores, particles, number, node_key, nodes.start, *stream)
+        v, log_p, log_total = draw(scores, particles, number, node_key.contiguous(), nodes.start, *stream)
         ctx.save_for_backward(scores, v, log_total)
         ctx.nodes = nodes
         ctx.mark_non_differentiable(v)

@@ -41,11 +41,13 @@ def make_segments(index: Tensor, size: int, ordered: bool, other: Tensor | None 
     """
     if not fast(index):
         return Segments(index, size)
+    index = index.contiguous()  # kernels know no strides
     order, index_sorted = None, index
     if not ordered:
         index_sorted, order = index.sort(stable=True)
         other = None if other is None else other.index_select(0, order)
     places = torch.arange(size + 1, device=index.device)
+    other = None if other is None else other.contiguous()
     return Segments(index, size, torch.searchsorted(index_sorted, places), order, other)
 
 

@@ -6,6 +6,7 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.kernels.batch_norm import BatchNorming
+from pfgnn.kernels.triton_numeric import bounded, relu
 
 ROWS, COLUMNS = 64, 32  # of a program
 
@@ -21,7 +22,7 @@ def batch_parts(h, real, parts, K, D, stride, limit, R: tl.constexpr, C: tl.cons
     """The sum of a program's rows that are no padding, and of their squared distances from its mean."""
     row, column = _place(R, C)
     there = (row < tl.load(real) * K) & (column < D)[None, :]
-    v = tl.clamp(tl.load(h + row * stride + column[None, :], there, 0.0).to(tl.float32), -limit, limit)
+    v = bounded(tl.load(h + row * stride + column[None, :], there, 0.0).to(tl.float32), limit)
     total = tl.sum(v, 0)
     v = tl.where(there, v - total[None, :] / tl.maximum(tl.sum(there.to(tl.float32), 0), 1.0)[None, :], 0.0)
     place = parts + tl.program_id(0) * 2 * D + column
@@ -64,7 +65,7 @@ def _normal(h, row, column, mask, mean, root, scale, shift, D, stride, limit):
     inside = column < D
     v = tl.load(h + row * stride + column[None, :], mask, 0.0).to(tl.float32)
     middle, factor = tl.load(mean + column, inside, 0.0), tl.load(root + column, inside, 0.0)
-    n = (tl.clamp(v, -limit, limit) - middle[None, :]) * factor[None, :]
+    n = (bounded(v, limit) - middle[None, :]) * factor[None, :]
     gamma, beta = tl.load(scale + column, inside, 0.0), tl.load(shift + column, inside, 0.0)
     return v, n, n * gamma[None, :].to(tl.float32) + beta[None, :].to(tl.float32)
 
@@ -76,7 +77,7 @@ def batch_forward(
     row, column = _place(R, C)
     mask = (row < M) & (column < D)[None, :]
     _, _, y = _normal(h, row, column, mask, mean, root, scale, shift, D, stride, limit)
-    y = tl.maximum(y, 0.0)
+    y = relu(y)
     if RESIDUAL:
         y += tl.load(x + row * D + column[None, :], mask, 0.0).to(tl.float32)
     tl.store(out + row * D + column[None, :], y, mask)

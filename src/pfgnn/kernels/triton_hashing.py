@@ -60,6 +60,8 @@ def fold(key: Tensor, word: int | Tensor) -> Tensor:
         return out
     shape = torch.broadcast_shapes(key.shape, word.shape)
     out = torch.empty(shape, dtype=torch.int64, device=key.device)
+    if not out.numel():
+        return out
     columns = shape[-1] if shape else 1
     k, w = (_as_matrix(part, shape, columns) for part in (key, word))
     with torch.cuda.device_of(out):

@@ -5,6 +5,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from pfgnn.kernels.triton_numeric import relu
+
 ROWS = 16  # of a program
 
 
@@ -12,7 +14,7 @@ ROWS = 16  # of a program
 def score_forward(u, last, last_bias, out, M, P, PP, R: tl.constexpr, C: tl.constexpr):
     row, c = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R), tl.arange(0, C)
     inside = (row < M)[:, None] & (c < P)[None, :]
-    hidden = tl.maximum(tl.load(u + row[:, None] * PP + c[None, :], inside, 0.0).to(tl.float32), 0.0)
+    hidden = relu(tl.load(u + row[:, None] * PP + c[None, :], inside, 0.0).to(tl.float32))
     v = tl.load(last + c, c < P, 0.0).to(tl.float32)
     tl.store(out + row, tl.sum(hidden * v[None, :], 1) + tl.load(last_bias).to(tl.float32), row < M)
 
@@ -27,7 +29,7 @@ def score_back(g, u, last, du, parts, M, P, PP, R: tl.constexpr, C: tl.constexpr
     hidden = tl.load(u + place, wide, 0.0).to(tl.float32)
     tl.store(du + place, tl.where(hidden > 0, d[:, None] * v[None, :], 0.0), wide)
     part = parts + tl.program_id(0) * (P + 1)
-    tl.store(part + c, tl.sum(d[:, None] * tl.maximum(hidden, 0.0), 0), c < P)
+    tl.store(part + c, tl.sum(d[:, None] * relu(hidden), 0), c < P)
     tl.store(part + P, tl.sum(d, 0))
 
 

@@ -8,9 +8,9 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.kernels.pna import Weights
-from pfgnn.kernels.triton_rows import cut_blocks, pad_blocks, padded
+from pfgnn.kernels.triton_rows import BLOCK, cut_blocks, pad_blocks, padded
 
-PROGRAMS, BLOCK = 64, 512  # for a map
+PROGRAMS = 64  # for a map
 
 
 @triton.jit

@@ -6,6 +6,7 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.kernels.norm import Norming
+from pfgnn.kernels.triton_numeric import bounded, relu
 from pfgnn.kernels.triton_rows import ALIGN, padded
 
 WARPS = 4  # of a program
@@ -42,28 +43,28 @@ def norm_forward(
     first, count, column, inside = _place(start, K, D, C)
     h, x, out, step, n = h + first * stride, x + first * D, out + first * D, K * stride, tl.maximum(count, 1)
     c, node = column[None, :], _nodes(LARGE, R)
-    v = tl.clamp(_load(h, node, c, count, D, step), -limit, limit)  # the first nodes, for most graphs all, stay here
+    v = bounded(_load(h, node, c, count, D, step), limit)  # the first nodes, for most graphs all, stay here
     total = tl.sum(v, 0)
     for more in range(R, count, R):
-        total += tl.sum(tl.clamp(_load(h, node + more, c, count, D, step), -limit, limit), 0)
+        total += tl.sum(bounded(_load(h, node + more, c, count, D, step), limit), 0)
     mean = total / n
     middle = tl.load(mean_scale + column, inside, 0.0).to(tl.float32) * mean
     v = tl.where(node < count, v - middle[None, :], 0.0)
     squares = tl.sum(v * v, 0)
     for more in range(R, count, R):
-        w = tl.clamp(_load(h, node + more, c, count, D, step), -limit, limit)
+        w = bounded(_load(h, node + more, c, count, D, step), limit)
         w = tl.where(node + more < count, w - middle[None, :], 0.0)
         squares += tl.sum(w * w, 0)
     root = 1 / tl.sqrt_rn(squares / n + eps)
     factor = tl.load(scale + column, inside, 0.0).to(tl.float32) * root
     offset = tl.load(shift + column, inside, 0.0).to(tl.float32)
-    y = tl.maximum(v * factor[None, :] + offset[None, :], 0.0)
+    y = relu(v * factor[None, :] + offset[None, :])
     if RESIDUAL:
         y += _load(x, node, c, count, D, K * D)
     tl.store(out + node * (K * D) + c, y, (node < count) & (c < D))
     for more in range(R, count, R):
-        w = tl.clamp(_load(h, node + more, c, count, D, step), -limit, limit)
-        y = tl.maximum((w - middle[None, :]) * factor[None, :] + offset[None, :], 0.0)
+        w = bounded(_load(h, node + more, c, count, D, step), limit)
+        y = relu((w - middle[None, :]) * factor[None, :] + offset[None, :])
         if RESIDUAL:
             y += _load(x, node + more, c, count, D, K * D)
         tl.store(out + (node + more) * (K * D) + c, y, (node + more < count) & (c < D))
@@ -75,7 +76,7 @@ def norm_forward(
 def _centred(g, h, node, c, count, K, D, stride, limit, middle, factor, beta):
     """h as it is, h - α μ, and the gradient before the activation."""
     v = _load(h, node, c, count, D, K * stride)
-    centred = tl.where(node < count, tl.clamp(v, -limit, limit) - middle[None, :], 0.0)
+    centred = tl.where(node < count, bounded(v, limit) - middle[None, :], 0.0)
     dz = _load(g, node, c, count, D, K * D)
     return v, centred, tl.where(centred * factor[None, :] + beta[None, :] > 0, dz, 0.0)
 

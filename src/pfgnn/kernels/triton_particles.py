@@ -5,6 +5,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from pfgnn.kernels.triton_numeric import bounded
+
 
 @triton.jit
 def _place(graph, D, C: tl.constexpr):
@@ -81,7 +83,7 @@ def add_forward(H, change, vertices, valid, graph, out, K, M, D, limit, OWN: tl.
             cell = (of * K + k) * M + m
             if (tl.load(vertices + cell) == node) & (tl.load(valid + cell) != 0):
                 h += tl.load(change + cell * D + column, inside, 0.0).to(tl.float32)
-        tl.store(out + (node * K + k) * D + column, tl.clamp(h, -limit, limit), inside)
+        tl.store(out + (node * K + k) * D + column, bounded(h, limit), inside)
 
 
 @triton.jit

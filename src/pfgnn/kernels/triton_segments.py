@@ -5,6 +5,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from pfgnn.kernels.triton_numeric import relu
+
 PROGRAMS = 1024  # that keep a device busy
 
 
@@ -26,7 +28,7 @@ def _reduce_rows(
         mask = (place < end)[:, None] & inside[None, :]
         tile = tl.load(values + row[:, None] * columns + column[None, :], mask, empty).to(tl.float32)
         if RELU:
-            tile = tl.maximum(tile, 0.0)
+            tile = relu(tile)
         total = tl.maximum(total, tl.max(tile, 0)) if MAX else total + tl.sum(tile, 0)
     if MAX:
         total = tl.where(end > begin, total, 0.0)

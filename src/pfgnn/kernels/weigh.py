@@ -11,6 +11,7 @@ from pfgnn.kernels.hashing import fold, uniform
 
 # A weight below e^-80 changes nothing in float32; without a floor, an unbounded score could make log w = -inf.
 FLOOR = -80.0
+MOST = 256  # particles that the kernel resamples: it compares each with each, and more would take minutes to compile
 
 
 class Stream(NamedTuple):
@@ -54,7 +55,7 @@ def resample(log_weights: Tensor, alpha: float, systematic: bool, stream: Stream
         systematic: positions (k + u)/K with one u a graph, instead of one each.
         stream: of the random numbers.
     """
-    if fast(log_weights):
+    if fast(log_weights) and log_weights.shape[1] <= MOST:
         return apply(_Resample, log_weights, alpha, systematic, stream)
     K = log_weights.shape[1]
     log_q = _proposal(log_weights, alpha)

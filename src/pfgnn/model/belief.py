@@ -43,7 +43,8 @@ class Belief(NamedTuple):
 
 def initial_belief(embeddings: Tensor, particles: int, num_graphs: int, track_used: bool) -> Belief:
     """K equal particles of weight 1/K (line 4): embeddings [N, D], kept once until the particles part."""
-    log_weights = embeddings.new_full((num_graphs, particles), -math.log(particles))
+    dtype = torch.promote_types(embeddings.dtype, torch.float32)  # in bf16 a weight would be a per cent off
+    log_weights = embeddings.new_full((num_graphs, particles), -math.log(particles), dtype=dtype)
     used = None
     if track_used:
         used = torch.zeros(len(embeddings), particles, dtype=torch.bool, device=embeddings.device)

@@ -198,7 +198,9 @@ class PFGNN(nn.Module):
         """The transition; ``again`` keeps nothing of it for the gradient, which computes it once more: draws repeat."""
         if not (again and torch.is_grad_enabled()):
             return self.transition(t, belief, graph, noise, part)
-        return checkpoint(self.transition, t, belief, graph, noise, part, use_reentrant=False, preserve_rng_state=False)
+        # Our draws need no random state of torch; a foreign backbone's dropout does. A capture knows none.
+        keep = not (graph.batch.is_cuda and torch.cuda.is_current_stream_capturing())
+        return checkpoint(self.transition, t, belief, graph, noise, part, use_reentrant=False, preserve_rng_state=keep)
 
     def prepare(
         self,

@@ -49,14 +49,19 @@ def read_metrics(path: Path) -> list[Line]:
 
 
 def running_median(values: npt.NDArray[np.float64], window: int = 9) -> npt.NDArray[np.float64]:
-    """The median of each value and those up to half a window before and after it, which single peaks do not move."""
-    return np.array([np.median(values[max(0, i - window // 2) : i + window // 2 + 1]) for i in range(len(values))])
+    """The median of each value and those up to half a window before and after it, which single peaks do not move.
+
+    What is not finite is left out; NaN where nothing is left.
+    """
+    near = [values[max(0, i - window // 2) : i + window // 2 + 1] for i in range(len(values))]
+    return np.array([np.median(of[np.isfinite(of)]) if np.isfinite(of).any() else np.nan for of in near])
 
 
 def draw_training(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> None:
-    """By epoch the training loss, dashed, and the validation metric, faint, and smooth; a colour a group of runs.
+    """By epoch the training loss, dashed, and the validation metric: faint each value, bold the running median.
 
-    Args: runs: the metrics of each run, by the name of its group; see :func:`read_metrics`.  path: of the picture.
+    Args: runs: the metrics of each run, see :func:`read_metrics`, by the name of its group, which has a colour.
+        path: of the picture.
     """
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()

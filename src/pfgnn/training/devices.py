@@ -23,7 +23,8 @@ def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
     Under torchrun every process is one device of many, and a training step's gradients are averaged over them.
 
     Args: device: "cpu", "cuda" or "auto".  precision: "float32"; "tf32", whose matrix products on GPUs round their
-        inputs to 11 bits; or "bf16" (mixed). Whether TF32 is used is a setting of the process: the last call's counts.
+        inputs, and biases that go along with them, to 11 bits; or "bf16" (mixed). Whether TF32 is used is a setting of
+        the process: the last call's counts.
     """
     choose("device", device, {"auto": 0, "cpu": 0, "cuda": 0})
     if device == "cuda" and not torch.cuda.is_available():

@@ -48,5 +48,8 @@ class Metrics:
     def cut(self, update: int) -> None:
         """Drop the lines after an update, written by a killed run after its last checkpoint, and a half-written one."""
         lines = self.path.read_text().splitlines(keepends=True) if self.path.exists() else []
-        whole = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= update]
+        try:
+            whole = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= update]
+        except (ValueError, TypeError, KeyError):
+            raise ValueError(f"{self.path} must hold lines of metrics, but one of them is damaged; delete it") from None
         write_atomically(self.path, lambda temporary: temporary.write_text("".join(whole)))

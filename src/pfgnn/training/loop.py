@@ -168,7 +168,7 @@ class Trainer:
         files.load_model(self.model.module, files.owned("model", tensors), path)
         files.load_optimiser(self.optimiser.optimizer, files.owned("optimiser", tensors), path)
         if tensors["sums"].shape != self.sums.shape:
-            raise ValueError(f"{path} must be of this version of pfgnn, but an earlier one wrote it; train anew")
+            raise ValueError(f"{path} must be of this version of pfgnn, but is of an earlier one; train anew elsewhere")
         self.sums.copy_(tensors["sums"])
         self.state = State(**state["run"])
         self.schedule.load(state["schedule"])
@@ -181,6 +181,8 @@ class Trainer:
         tensors, state = files.read_checkpoint(self.folder / files.BEST)
         files.check_identity(self.folder / files.BEST, state["identity"], self.identity)
         files.load_model(self.model.module, files.owned("model", tensors), self.folder / files.BEST)
+        # A run that was stopped may have kept better weights than it came to again on another machine.
+        self.state.best, self.state.best_update = state["run"]["best"], state["run"]["best_update"]
         return "best"
 
     def _epoch(self) -> None:

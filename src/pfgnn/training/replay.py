@@ -51,13 +51,15 @@ class Replayed:
         graph = torch.cuda.CUDAGraph()
         self.before()
         gc.collect()  # a graph of an earlier run that was collected during the capture would break it
+        collecting = gc.isenabled()
         gc.disable()
         try:
             torch.cuda.synchronize()
             with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
                 result = self.function(held, held_seed)
         finally:
-            gc.enable()
+            if collecting:
+                gc.enable()
         return graph, _tensors(held), held_seed, result
 
 
@@ -74,7 +76,9 @@ def replayable(model: nn.Module, fabric: Fabric) -> bool:
 def own_stream(device: torch.device) -> None:
     """Leave the default stream, on which no CUDA graph can be captured."""
     if device.type == "cuda" and torch.cuda.current_stream(device) == torch.cuda.default_stream(device):
-        torch.cuda.set_stream(torch.cuda.Stream(device))
+        stream = torch.cuda.Stream(device)
+        stream.wait_stream(torch.cuda.default_stream(device))  # which may still write the weights
+        torch.cuda.set_stream(stream)
 
 
 def _tensors(batch: Batch) -> list[Tensor]:

@@ -87,7 +87,7 @@ class Step:
         if not output.trace:
             return output.prediction.new_zeros(()), output.prediction.new_zeros(())
         log_w = torch.stack([step.log_weights[:graphs] for step in output.trace])  # [T, G, K]
-        log_p = torch.stack([step.log_prob[:graphs] for step in output.trace])
+        log_p = torch.stack([step.log_prob[:graphs] for step in output.trace])  # [T, G, K], of all m vertices together
         return effective_sample_size(log_w.flatten(0, 1)).mean(), -log_p.mean()
 
 
