@@ -396,32 +396,33 @@ class TestBadInput:
         with pytest.raises(ValueError, match="x must be finite, but it holds NaN or infinity"):
             model(x * torch.nan, edge_index, edge_attr)
 
-    def test_chunks_of_a_backbone_with_dropout(self) -> None:
-        """What is computed again for the gradient drops the same messages: the gradient is that of the loss."""
-        backbone = pyg.GATConv(D, D, dropout=0.6)
-        model = PFGNN(backbone, 1, in_channels=3, steps=2, particles=4, width=D).double().train()
-        x, edge_index = torch.randn(9, 3).double(), circulant_edges(9, 1, 2)
-        weight = dict(model.named_parameters())["refine.1.backbone.lin.weight"]
-        direction = torch.randn_like(weight)
-
-        def loss() -> Tensor:
-            torch.manual_seed(7)
-            return model(x, edge_index, seed=3, chunk=2).embedding.square().sum()
-
-        loss().backward()
-        assert weight.grad is not None
-        slope, eps, ends = (weight.grad * direction).sum(), 1e-6, []
-        for sign in (1, -1):
-            with torch.no_grad():
-                weight.add_(direction, alpha=sign * eps)
-                ends.append(loss())
-                weight.sub_(direction, alpha=sign * eps)
-        torch.testing.assert_close(slope, (ends[0] - ends[1]) / (2 * eps), rtol=1e-5, atol=0.0)
-
     def test_chunks_with_batch_norm_in_training(self) -> None:
         model = build(GIN(D, norm="batch")).train()
         with pytest.raises(ValueError, match="chunk must be None in training with batch normalisation or dropout"):
             model(*sample(model), chunk=2)
+
+
+def test_chunks_of_a_backbone_with_dropout() -> None:
+    """What is computed again for the gradient drops the same messages: the gradient is that of the loss."""
+    backbone = pyg.GATConv(D, D, dropout=0.6)
+    model = PFGNN(backbone, 1, in_channels=3, steps=2, particles=4, width=D).double().train()
+    x, edge_index = torch.randn(9, 3).double(), circulant_edges(9, 1, 2)
+    weight = dict(model.named_parameters())["refine.1.backbone.lin.weight"]
+    direction = torch.randn_like(weight)
+
+    def loss() -> Tensor:
+        torch.manual_seed(7)
+        return model(x, edge_index, seed=3, chunk=2).embedding.square().sum()
+
+    loss().backward()
+    assert weight.grad is not None
+    slope, eps, ends = (weight.grad * direction).sum(), 1e-6, []
+    for sign in (1, -1):
+        with torch.no_grad():
+            weight.add_(direction, alpha=sign * eps)
+            ends.append(loss())
+            weight.sub_(direction, alpha=sign * eps)
+    torch.testing.assert_close(slope, (ends[0] - ends[1]) / (2 * eps), rtol=1e-5, atol=0.0)
 
 
 def test_no_features_need_a_batch_or_empty_columns() -> None:
