@@ -99,8 +99,9 @@ def scaling(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     found: Record = {}
     effort = replace(effort, batches=min(effort.batches, 2))
     for letter, field, values in (("K", "particles", PARTICLES), ("T", "steps", STEPS)):
-        times = [measure(ZINC.resized(**{field: v}), device, effort, rates)["median ms"] for v in values]
-        found[letter] = {"values": list(values), "median ms": times, **linear_fit(values, times)}
+        of = [measure(ZINC.resized(**{field: v}), device, effort, rates) for v in values]
+        times, floors = ([one[key] for one in of] for key in ("median ms", "floor ms"))
+        found[letter] = {"values": list(values), "median ms": times, "floor ms": floors, **linear_fit(values, times)}
     yield found
 
 
@@ -212,8 +213,9 @@ def tabulate(record: Record) -> Table:
             row(f"{name}, {kind}", of, beside)
     for letter, of in record.get("scaling", {}).items():
         grown = f"at most linear: {of['at most linear']}, R² {of['R²']:.3f}"
-        for value, ms in zip(of["values"], of["median ms"], strict=True):
-            row(f"{letter} = {value}", {"median ms": ms}, grown if value == of["values"][-1] else "")
+        for value, ms, floor in zip(of["values"], of["median ms"], of["floor ms"], strict=True):
+            both = {"median ms": ms, "floor ms": floor}
+            row(f"{letter} = {value}", both, grown if value == of["values"][-1] else "")
     if of := record.get("epoch"):
         beside = f"epoch {of['epoch seconds']:.3f} s = {of['by steps in a row']:.3f} × {of['steps']} steps in a row"
         row(f"epoch of {of['graphs']} graphs", of["step"], beside)

@@ -1,4 +1,4 @@
-"""The least a training step must do: bytes moved and operations, counted by formula, and what the device can do.
+"""The least a training step or an inference must do, in bytes and operations by formula; and what the device can do.
 
 N nodes, E directed edges, G graphs, K particles, width D, t towers. The algorithm is the cheapest known (DESIGN: nodes
 are transformed, not edges; what comes before the first step is computed once, for all particles are equal there).
@@ -16,6 +16,9 @@ writes the belief, forward and back (4 N K D); edge embeddings are read forward 
 gradient is written (3 E D); a parameter is read forward and back, its gradient is written, and Adam reads it with its
 gradient and two moments and writes it with these (10). Everything between, such as messages, would never leave a chip
 with enough memory on it; so this floor is lower than what separate kernels can reach.
+
+An inference takes the operations once, and of the bytes those that it reads and writes forward: 2 N K D a layer and a
+resampling, E D a layer for the edges, a parameter once.
 """
 
 import time
@@ -27,9 +30,11 @@ import torch
 from benchmarks.steps import Work, synchronise
 from pfgnn.experiments.config import ModelConfig
 
+PRECISIONS = ("float32", "tf32", "bf16")
+
 
 class Count(NamedTuple):
-    """``bytes`` to move and floating point ``operations`` of one training step."""
+    """``bytes`` to move and floating point ``operations`` of one training step or inference."""
 
     bytes: float
     operations: float
@@ -39,24 +44,27 @@ class Count(NamedTuple):
         return max(self.bytes / rates["bytes a second"], self.operations / rates[f"{precision} operations a second"])
 
     def to_json(self, rates: dict[str, float]) -> dict[str, float]:
-        """Counts and floors, in milliseconds."""
+        """Counts and floors, in milliseconds, in the precisions that the rates have."""
         floors = {"floor of bytes ms": 1000 * self.bytes / rates["bytes a second"]}
-        for precision in ("float32", "tf32", "bf16"):
-            seconds = self.operations / rates[f"{precision} operations a second"]
-            floors[f"floor of {precision} operations ms"] = 1000 * seconds
+        for precision in PRECISIONS:
+            if rate := rates.get(f"{precision} operations a second"):
+                floors[f"floor of {precision} operations ms"] = 1000 * self.operations / rate
         return {"bytes": self.bytes, "operations": self.operations, **floors}
 
 
-def count(work: Work, number_bytes: int = 4) -> Count:
-    """The least that a training step of ours must do, on average over the batches."""
+def count(work: Work, number_bytes: int = 4, training: bool = True) -> Count:
+    """The least that a training step of ours, or an inference, must do, on average over the batches."""
     sizes = [(len(b.batch), b.edge_index.shape[1]) for b in work.batches]
     N, E = (sum(column) / len(sizes) for column in zip(*sizes, strict=True))
     edges = E if work.inputs.edge_channels is not None else 0.0
-    return count_step(work.shape.model, N, edges, work.shape.batch, work.parameters(), number_bytes)
+    return count_step(work.shape.model, N, edges, work.shape.batch, work.parameters(), number_bytes, training)
 
 
-def count_step(model: ModelConfig, N: float, E: float, G: int, parameters: int, number_bytes: int = 4) -> Count:
+def count_step(
+    model: ModelConfig, N: float, E: float, G: int, parameters: int, number_bytes: int = 4, training: bool = True
+) -> Count:
     """The formulas of this module; E = 0 where edges have no features."""
+    rows, edge_rows, resampled, times_read, products = (5, 3, 4, 10, 3) if training else (2, 1, 2, 1, 1)
     D, K, T = model.width, model.particles, model.steps
     layers = [1] * model.layers + [K] * (T * (model.step_layers or model.layers))  # particles of each
     row = 2 * (15 / model.towers + 1) if model.backbone == "pna" else 4  # operations by D², a node and particle
@@ -65,20 +73,22 @@ def count_step(model: ModelConfig, N: float, E: float, G: int, parameters: int, 
     for t in range(T):
         operations += 2 * N * K + 2 * N * (K if t else 1) + 8 * G * K
     operations += 2 * G * (T + 1)
-    numbers = sum(5 * N * k * D + 3 * E * D for k in layers) + T * 4 * N * K * D
-    return Count(number_bytes * numbers + 4 * 10 * parameters, 3 * operations * D**2)
+    numbers = sum(rows * N * k * D + edge_rows * E * D for k in layers) + T * resampled * N * K * D
+    return Count(number_bytes * numbers + 4 * times_read * parameters, products * operations * D**2)
 
 
-def measure_rates(device: torch.device, size: int = 8192, seconds: float = 0.3) -> dict[str, float]:
-    """Bytes a second of a copy, and operations a second of square matrix products, in three precisions."""
+def measure_rates(
+    device: torch.device, size: int = 8192, seconds: float = 0.3, precisions: tuple[str, ...] = PRECISIONS
+) -> dict[str, float]:
+    """Bytes a second of a copy, and operations a second of square matrix products, in some precisions."""
     source = torch.ones(4 * size * size, device=device)
     target = torch.empty_like(source)
     rates = {"bytes a second": 8 * source.numel() / _best(lambda: target.copy_(source), device, seconds)}
     a = torch.randn(size, size, device=device)
     was = torch.backends.cuda.matmul.allow_tf32
-    for name, tf32, dtype in (("float32", False, None), ("tf32", True, None), ("bf16", False, torch.bfloat16)):
-        torch.backends.cuda.matmul.allow_tf32 = tf32
-        left = a if dtype is None else a.to(dtype)
+    for name in precisions:
+        torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
+        left = a.to(torch.bfloat16) if name == "bf16" else a
         rates[f"{name} operations a second"] = 2 * size**3 / _best(_product(left), device, seconds)
     torch.backends.cuda.matmul.allow_tf32 = was
     return rates

@@ -49,6 +49,7 @@ def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch:
     assert set(gpu.PARTS) < set(record)
     assert record["steps"]["ZINC shape, batch 512"]["times faster"] == pytest.approx(1)  # the clock ticks alike
     assert record["scaling"]["K"]["at most linear"]
+    assert record["scaling"]["K"]["floor ms"][0] < record["scaling"]["K"]["floor ms"][1]
     assert record["steps"]["ZINC shape, batch 64, tf32"]["pfgnn"]["floor ms"] > 0
     assert record["bf16"]["ZINC shape, batch 64"]["floor ms"] > 0
     assert record["backbone"]["tf32"]["backbone of 8 layers"]["PF-GNN by this"] == pytest.approx(1)
@@ -71,6 +72,8 @@ def test_the_cpu_program(tmp_path: Path, console: Console) -> None:
     record = json.loads(out.read_text())
     assert record["training step"]["wall"]["times faster"]["median"] == pytest.approx(1)
     assert len(record["profile of inference"]) == 10
+    floors = [record[name]["roofline"]["floor of bytes ms"] for name in ("training step", "inference")]
+    assert floors[0] > floors[1] > 0
     shares = [of["share"] for of in record["profile of a training step"]]
     assert shares == sorted(shares, reverse=True)
 
@@ -111,6 +114,9 @@ def test_the_count_follows_the_formula() -> None:
     layers = (2 * 16 * 10 + 2 * 20) + (2 * 16 * 30 + 2 * 20)
     assert found.operations == 3 * 4 * (layers + 2 * 30 + 2 * 10 + 8 * 6 + 2 * 2 * 2)
     assert found.bytes == 4 * ((5 * 10 * 2 + 3 * 20 * 2) + (5 * 30 * 2 + 3 * 20 * 2) + 4 * 30 * 2) + 40 * 7
+    forward = count_step(model, N=10, E=20, G=2, parameters=7, training=False)
+    assert forward.operations == found.operations / 3
+    assert forward.bytes == 4 * ((2 * 10 * 2 + 20 * 2) + (2 * 30 * 2 + 20 * 2) + 2 * 30 * 2) + 4 * 7
 
 
 def test_the_floor_is_that_of_what_takes_longer() -> None:
