@@ -71,9 +71,9 @@ def pna(
     p, q, own = pre.chunk(3, 2)
     message = spread(p.transpose(0, 1).reshape(N, K, D), sources)  # [E, K, D]
     if edge_attr is not None and weights.edge is not None:
-        message = message + torch.nn.functional.linear(edge_attr, weights.edge)[:, None]
+        message += torch.nn.functional.linear(edge_attr, weights.edge)[:, None]  # in place: on a CPU new memory costs
     mean = segment_mean(message, targets)
-    variance = segment_mean((message - spread(mean, targets)).square(), targets)
+    variance = segment_mean(spread(mean, targets).sub_(message).square(), targets)
     low, high = segment_min(message, targets), segment_max(message, targets)
     std = torch.where(variance > FLOOR, variance.clamp(min=FLOOR).sqrt(), 0.0)
     degree = targets.counts.repeat_interleave(K)[:, None]  # [N K, 1]
