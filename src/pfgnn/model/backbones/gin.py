@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.segments import segment_sum, spread, sum_neighbours
-from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
+from pfgnn.kernels.messages import sum_messages
+from pfgnn.kernels.segments import sum_neighbours
+from pfgnn.model.backbones.stack import Stack, check_edge_attr
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.mlp import MLP
 
@@ -36,9 +37,7 @@ class GINELayer(GINLayer):
     def collect(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """What the MLP reads: x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D]."""
         edge_attr = check_edge_attr("GINE", graph.edge_attr, x.shape[-1])
-        return (1 + self.eps) * x + segment_sum(
-            (spread(x, graph.sources) + particles_like(edge_attr, x)).relu(), graph.targets
-        )
+        return sum_messages(x, edge_attr, 1 + self.eps, graph.sources, graph.targets)
 
 
 class GIN(Stack):
