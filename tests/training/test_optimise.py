@@ -3,11 +3,14 @@
 import json
 import math
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
+from pfgnn.experiments.settings import parse_config
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
 from pfgnn.training.optimise import Schedule, make_optimiser, make_schedule, set_rate
 
@@ -112,5 +115,82 @@ def test_one_cycle_rises_once_and_falls_to_nothing(updates: int) -> None:
         assert found[65] == pytest.approx(1, rel=2e-2)
 
 
+def cosine(updates: int, warm_up: float = 0.1, peak: float = 2.0, min_lr: float = 0.5) -> list[float]:
+    """The rates of all updates."""
+    of = schedule(ScheduleConfig("cosine", warm_up=warm_up, min_lr=min_lr), peak, updates)
+    return [of.rate(update) for update in range(updates)]
+
+
+def test_cosine_by_its_numbers() -> None:
+    found = cosine(111, warm_up=0.1)
+    assert found[:12] == pytest.approx([2 * step / 12 for step in range(1, 13)])  # the first 11, then the peak
+    assert found[61] == pytest.approx((2 + 0.5) / 2, rel=2e-2)  # half the way in half the time
+    assert found[11 + 33] == pytest.approx(0.5 + 1.5 * 0.75, rel=1e-9)  # cos(π/3) is a half
+    assert found[-1] == 0.5
+
+
+@pytest.mark.parametrize("warm_up", [0.0, 0.05, 0.07, 0.5, 0.99])
+@pytest.mark.parametrize("updates", [2, 3, 10, 101])
+@pytest.mark.parametrize("min_lr", [0.0, 0.1, 0.3])
+def test_cosine_rises_once_in_a_straight_line_and_falls(updates: int, warm_up: float, min_lr: float) -> None:
+    found = cosine(updates, warm_up, peak=0.3, min_lr=min_lr)
+    top = min(round(warm_up * updates), updates - 1)
+    assert found[0] == pytest.approx(0.3 / (top + 1))
+    assert found[: top + 1] == sorted(found[: top + 1])
+    assert [after - before for before, after in pairwise(found[: top + 1])] == pytest.approx([0.3 / (top + 1)] * top)
+    assert max(found) <= 0.3
+    assert found[top] == pytest.approx(0.3)
+    assert found[top:] == sorted(found[top:], reverse=True)
+    if top < updates - 1:
+        assert found[-1] == min_lr
+
+
+def test_cosine_without_a_warm_up_starts_at_its_peak() -> None:
+    found = cosine(10, warm_up=0.0)
+    assert found[0] == max(found) == 2
+    assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize("warm_up", [0.0, 0.05, 0.9])
+def test_cosine_of_one_update_has_its_peak(warm_up: float) -> None:
+    assert cosine(1, warm_up) == [2]
+
+
+def test_cosine_stays_at_its_end() -> None:
+    of = schedule(ScheduleConfig("cosine", min_lr=0.25), updates=10)
+    assert [of.rate(update) for update in (9, 10, 1000)] == [0.25] * 3
+
+
+def test_cosine_goes_on_from_the_update_alone() -> None:
+    config = ScheduleConfig("cosine", warm_up=0.3)
+    whole, before, after = (schedule(config, updates=20) for _ in range(3))
+    want = [whole.rate(update) for update in range(20)]
+    first = [before.rate(update) for update in range(7)]
+    before.observe(3.0)
+    after.load(json.loads(json.dumps(before.state())))
+    assert first + [after.rate(update) for update in range(7, 20)] == want
+    assert not after.exhausted
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"warm_up": 1.0}, r"training\.schedule\.warm_up must be at least 0 and below 1, but it is 1\.0"),
+        ({"warm_up": -0.1}, r"training\.schedule\.warm_up must be at least 0 and below 1, but it is -0\.1"),
+        ({"warm_up": "much"}, r"training\.schedule\.warm_up must be a finite number, but it is 'much'"),
+        ({"min_lr": 0.1}, r"min_lr must be at most training\.learning_rate, 0\.001, but it is 0\.1"),
+        ({"min_lr": -0.1}, r"training\.schedule\.min_lr must be at least 0, but it is -0\.1"),
+    ],
+)
+def test_a_wrong_cosine_gets_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+    schedule = {"kind": "cosine", "warm_up": 0}
+    mapping = {"data": {"name": "csl"}, "training": {"epochs": 3, "schedule": schedule}}
+    assert parse_config(mapping).training.schedule == ScheduleConfig("cosine", warm_up=0.0)
+    schedule |= changes
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        parse_config(mapping)
+
+
 def test_only_a_plateau_has_a_state() -> None:
-    assert schedule(ScheduleConfig()).state() == schedule(ScheduleConfig("one_cycle")).state() == {}
+    for kind in ("constant", "one_cycle", "cosine"):
+        assert schedule(ScheduleConfig(kind)).state() == {}

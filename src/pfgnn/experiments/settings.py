@@ -92,7 +92,9 @@ def check(config: Config) -> None:
             f"one of training.epochs and training.updates must be null, the other not, but they are {came}"
         )
     schedule = training.schedule
-    if schedule.kind == "plateau" and schedule.min_lr > training.learning_rate:
+    if not 0 <= schedule.warm_up < 1:
+        raise ValueError(f"training.schedule.warm_up must be at least 0 and below 1, but it is {schedule.warm_up}")
+    if schedule.kind in ("plateau", "cosine") and schedule.min_lr > training.learning_rate:
         raise ValueError(
             f"training.schedule.min_lr must be at most training.learning_rate, {training.learning_rate}, "
             f"but it is {schedule.min_lr}"

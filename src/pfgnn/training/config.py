@@ -13,15 +13,20 @@ class ScheduleConfig:
     Args:
         kind: "constant"; "plateau": times ``factor`` after more than ``patience`` validations without improvement (of
             the training loss, where nothing is validated), never below ``min_lr``; "one_cycle": up and down once, over
-            all updates, with ``training.learning_rate`` as its peak.
+            all updates, with ``training.learning_rate`` as its peak; "cosine": in a straight line from near 0 up
+            to ``training.learning_rate``, over the share ``warm_up`` of all updates, then as half a cosine down to
+            ``min_lr``.
+        min_lr: the rate at which "plateau" and "cosine" end; at most ``training.learning_rate``.
         stop_at_min: end the training when a plateau would take the rate below ``min_lr``, where it already is.
+        warm_up: the share of all updates in which "cosine" rises, at least 0 and below 1; 0 starts at the peak.
     """
 
-    kind: Literal["constant", "plateau", "one_cycle"] = "constant"
+    kind: Literal["constant", "plateau", "one_cycle", "cosine"] = "constant"
     factor: float = 0.5
     patience: int = 20
     min_lr: float = 1e-5
     stop_at_min: bool = False
+    warm_up: float = 0.05
 
 
 @dataclass(frozen=True)

@@ -74,12 +74,24 @@ class OneCycle(Schedule):
         """The rate of an update, counted from 0."""
         top = max(1.0, WARM_UP * self.updates)
         if update <= top:
-            return self._between(self.peak * START, self.peak, update / top)
-        return self._between(self.peak, self.peak * END, (update - top) / max(1.0, self.updates - 1 - top))
+            return _half_cosine(self.peak * START, self.peak, update / top)
+        return _half_cosine(self.peak, self.peak * END, (update - top) / max(1.0, self.updates - 1 - top))
 
-    @staticmethod
-    def _between(first: float, last: float, share: float) -> float:
-        return last + (first - last) * (1 + math.cos(math.pi * min(share, 1.0))) / 2
+
+class Cosine(Schedule):
+    """Up to the peak in a straight line from near 0, in the first ``warm_up`` of the updates, then down to ``min_lr``.
+
+    The way down is half a cosine. The last update has ``min_lr``.
+    """
+
+    def rate(self, update: int) -> float:
+        """The rate of an update, counted from 0."""
+        last = self.updates - 1
+        top = min(round(self.config.warm_up * self.updates), last)  # the update that has the peak
+        if update < top:
+            return self.peak * (update + 1) / (top + 1)
+        low = min(self.config.min_lr, self.peak)
+        return min(self.peak, _half_cosine(self.peak, low, (update - top) / max(1, last - top)))
 
 
 class Plateau(Schedule):
@@ -119,9 +131,19 @@ class Plateau(Schedule):
         self.waited, self.ended = int(state["waited"]), bool(state["ended"])
 
 
-SCHEDULES: dict[str, type[Schedule]] = {"constant": Schedule, "plateau": Plateau, "one_cycle": OneCycle}
+SCHEDULES: dict[str, type[Schedule]] = {
+    "constant": Schedule,
+    "plateau": Plateau,
+    "one_cycle": OneCycle,
+    "cosine": Cosine,
+}
 
 
 def make_schedule(config: TrainingConfig, updates: int) -> Schedule:
     """The schedule that ``config`` names, for a training of so many updates at most."""
     return SCHEDULES[config.schedule.kind](config.learning_rate, config.schedule, updates)
+
+
+def _half_cosine(first: float, last: float, share: float) -> float:
+    """From ``first`` at share 0 to ``last`` at share 1, level at both ends."""
+    return last + (first - last) * (1 + math.cos(math.pi * min(share, 1.0))) / 2
