@@ -20,6 +20,7 @@ from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.hidden import hidden_mean, hidden_score
+from pfgnn.kernels.messages import sum_messages
 from pfgnn.kernels.norm import Norming, activate_graphs
 from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
 from pfgnn.kernels.pna import After, Weights, pna
@@ -63,6 +64,7 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     for reduce in (segment_mean, segment_max):
         backward(lambda v, reduce=reduce: reduce(v, sources), some(E, K, D))
     backward(lambda x, own: sum_neighbours(x, own, sources, targets), x, some())
+    backward(lambda x, e, own: sum_messages(x, e, own, sources, targets), x, some(E, D), some())
     backward(lambda h, a, b, c: activate_graphs(h, x, Norming(a, b, c, 1e-2, 30.0), nodes), x, *some(3, D))
     for training in (True, False):
         running = some(D), some(D), 0.1, 1e-2, 30.0, training
