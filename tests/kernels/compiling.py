@@ -18,6 +18,7 @@ import pfgnn.kernels
 from pfgnn.kernels import use
 from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
 from pfgnn.kernels.draw import draw_vertex
+from pfgnn.kernels.dropout import dropout
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.hidden import hidden_mean, hidden_score
 from pfgnn.kernels.messages import sum_messages
@@ -82,6 +83,7 @@ def call_all(K: int, dtype: torch.dtype) -> None:
         lambda scores: draw_vertex(scores, stream, k, 0, torch.arange(N), nodes)[1],
         torch.zeros(N, K),
     )
+    backward(lambda x: dropout(x, 0.5, stream, k, 0, torch.arange(N), nodes), x)
     for systematic in (True, False):
         backward(lambda w, systematic=systematic: resample(w, 0.5, systematic, stream)[1], torch.zeros(G, K))
     backward(normalise, torch.zeros(G, K))

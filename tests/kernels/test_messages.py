@@ -108,7 +108,7 @@ def test_no_nodes(device: torch.device) -> None:
 
 @pytest.mark.parametrize("half", HALF)
 def test_half_precision(half: torch.dtype, device: torch.device) -> None:
-    """Inputs that half precision has exactly, so that only the results are rounded."""
+    """Inputs that half precision has exactly, so that only the results are rounded, or in the interpreter cut off."""
     sources, targets = fast_edges(device)
     inputs = [coarse(len(NODES), 3, 40, device=device), coarse(EDGES, 40, device=device), torch.tensor(1.25).to(device)]
     want = gradients("plain", [value.double() for value in inputs], sources, targets)
@@ -116,7 +116,7 @@ def test_half_precision(half: torch.dtype, device: torch.device) -> None:
     got = gradients("triton", rounded, sources, targets)
     assert [value.dtype for value in got] == [half, half, half, torch.float32]
     for one, other in zip(got, want, strict=True):
-        torch.testing.assert_close(one.double(), other, rtol=2**-8, atol=1e-6)
+        torch.testing.assert_close(one.double(), other, rtol=2**-7, atol=1e-6)
     torch.testing.assert_close(got[3].double(), want[3], rtol=1e-6, atol=1e-6)  # own's is not rounded
     for one, other in zip(got, gradients("triton", rounded, sources, targets), strict=True):
         assert torch.equal(one, other)
