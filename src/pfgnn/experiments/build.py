@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from pfgnn.data import Dataset, load
+from pfgnn.data.encodings import random_walks
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.inputs import Inputs, describe
 from pfgnn.graphs.arrays import IntArray
@@ -84,6 +85,8 @@ def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig) -> Dataset:
         dataset = dataset.without_edge_features()
     if config.positions == "distance":
         dataset = with_distances(dataset)
+    if config.random_walks:
+        dataset = random_walks(dataset, config.random_walks)
     reads = model.kind == "ppgn" or model.backbone in READ_EDGES
     return dataset if reads else dataset.without_edge_features()
 

@@ -26,6 +26,7 @@ class DataConfig:
         name: of the dataset, see `pfgnn data list`, or a packed file (.pfgnn).
         edge_features: False leaves the edges bare.
         positions: "distance" adds the length of each edge to its features, where the nodes have positions.
+        random_walks: length of the random-walk encoding appended to the node features; 0 for none.
         options: of the dataset's generator; with any, it is generated.
         fold: which fold of a dataset in folds; None for its fixed parts.
         train, validation: parts; "all" for all graphs. Without a validation part the last weights are kept.
@@ -35,6 +36,7 @@ class DataConfig:
     name: str
     edge_features: bool = True
     positions: Literal["none", "distance"] = "none"
+    random_walks: int = 0
     options: dict[str, Any] = field(default_factory=dict)
     fold: int | None = None
     train: str = "train"

@@ -1,0 +1,270 @@
+"""Random-walk encodings: against the formula, under relabelling, in the cache, and in a whole run."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.experiments.run_samples import packed, small
+from tests.graph_samples import undirected
+from tests.training.training_samples import graphs
+
+from pfgnn.data import Dataset, encodings, load
+from pfgnn.data.columns import Array
+from pfgnn.data.encodings import random_walks, return_probabilities, walk
+from pfgnn.data.load import cache_folder
+from pfgnn.data.packed import write_packed
+from pfgnn.data.task import Task
+from pfgnn.experiments.predict import predict_run
+from pfgnn.experiments.run import load_weights, run
+from pfgnn.graphs import random_graph, to_graph6
+from pfgnn.graphs.strongly_regular import sr25
+
+Edges = Sequence[tuple[int, int]]
+TASK = Task("graph", 1, "l1", "mae")
+
+
+def both(edges: Edges) -> Edges:
+    return [*edges, *((j, i) for i, j in edges)]
+
+
+CASES: dict[str, tuple[int, Edges]] = {
+    "path": (3, both([(0, 1), (1, 2)])),
+    "triangle": (3, both([(0, 1), (1, 2), (2, 0)])),
+    "disconnected": (5, both([(0, 1), (2, 3), (3, 4), (4, 2)])),
+    "directed": (4, [(0, 1), (1, 2), (2, 0), (2, 3)]),  # from 3 there is no way out
+    "isolated": (3, both([(0, 2)])),
+    "one node": (1, []),
+    "multiple": (3, [(0, 1), (0, 1), (0, 2), (1, 0), (2, 0), (2, 2)]),
+    "star": (7, both([(0, leaf) for leaf in range(1, 7)])),
+}
+
+
+def dataset(cases: Sequence[tuple[int, Edges]], **parts: Any) -> Dataset:
+    """Graphs of (node count, directed edges)."""
+    return Dataset.from_arrays(
+        "cases",
+        TASK,
+        node_counts=np.array([n for n, _ in cases]),
+        edge_counts=np.array([len(edges) for _, edges in cases]),
+        edges=np.array([edge for _, edges in cases for edge in edges], dtype=np.int64).reshape(-1, 2).T,
+        y=np.zeros((len(cases), 1)),
+        **parts,
+    )
+
+
+def direct(n: int, edges: Edges, length: int) -> Array:
+    """diag((D^-1 A)^k) for k = 1..length, by its formula, [n, length]."""
+    A = np.zeros((n, n))
+    for i, j in edges:
+        A[i, j] += 1
+    P = A / np.maximum(A.sum(1, keepdims=True), 1)
+    return np.stack([np.diag(np.linalg.matrix_power(P, k)) for k in range(1, length + 1)], axis=1)
+
+
+def features(of: Dataset) -> Array:
+    assert of.x is not None
+    assert of.x.dtype == np.float32
+    assert of.node_categories is None
+    return of.x
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def kept() -> Path:
+    """The only file of the cache."""
+    (found,) = (cache_folder() / "encodings").iterdir()
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_small_graphs_by_the_formula(case: str) -> None:
+    found = features(random_walks(dataset([CASES[case]]), 20))
+    np.testing.assert_allclose(found, direct(*CASES[case], 20), rtol=1e-6, atol=1e-12)
+
+
+def test_known_numbers() -> None:
+    found = features(random_walks(dataset([CASES["path"], CASES["triangle"], CASES["directed"]]), 4))
+    assert found[:3].tolist() == [[0, 0.5, 0, 0.5], [0, 1, 0, 1], [0, 0.5, 0, 0.5]]
+    assert found[3].tolist() == [0, 0.5, 0.25, 0.375]
+    assert found[6:].tolist() == [[0, 0, 0.5, 0]] * 3 + [[0, 0, 0, 0]]
+
+
+def test_graphs_of_many_sizes_stand_in_their_order() -> None:
+    cases = list(CASES.values()) * 2
+    found = features(random_walks(dataset(cases), 7))
+    want = np.concatenate([direct(*case, 7) for case in cases])
+    np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("cells", [1, 30, 10**6])
+def test_batches_do_not_matter(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    want = return_probabilities(graphs(50), 9)
+    monkeypatch.setattr(encodings, "CELLS", cells)
+    assert np.array_equal(return_probabilities(graphs(50), 9), want)
+
+
+def test_a_large_graph() -> None:
+    made = Dataset.from_graphs([random_graph(600, 1800, np.random.default_rng(0))], [0.5])
+    edges = [(int(i), int(j)) for i, j in made.edges.T]
+    np.testing.assert_allclose(return_probabilities(made, 5), direct(600, edges, 5), rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_rows_of_a_permuted_graph_are_permuted(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, edges = 30, [(int(i), int(j)) for i, j in rng.integers(0, 30, (100, 2))]
+    new = rng.permutation(n)
+    moved = [(int(new[i]), int(new[j])) for i, j in edges]
+    one, other = (return_probabilities(dataset([(n, these)]), 20) for these in (edges, moved))
+    assert np.array_equal(other[new], one)
+
+
+def test_rounding_does_not_tell_isomorphic_graphs_apart() -> None:
+    """Not even in float64, where sums in another order would differ in their last bits."""
+    rng = np.random.default_rng(0)
+    A = rng.integers(0, 3, (50, 20, 20)).astype(np.float64)
+    old = rng.permutation(20)
+    assert np.array_equal(walk(A[:, old][:, :, old], 20), walk(A, 20)[:, old])
+    plain = A / A.sum(2, keepdims=True)
+    np.testing.assert_allclose(walk(A, 2)[..., 1], np.diagonal(plain @ plain, axis1=1, axis2=2), rtol=1e-12)
+
+
+def test_degrees_may_be_large() -> None:
+    """The unit is then coarser, and sums are exact still."""
+    A = np.array([[[0, 2.0**40], [1, 2]]])
+    np.testing.assert_allclose(walk(A, 3)[0], [[0, 1 / 3, 2 / 9], [2 / 3, 7 / 9, 20 / 27]], atol=1e-2)
+    assert (walk(np.zeros((1, 2, 2)), 3) == 0).all()
+
+
+def test_nodes_that_are_alike_get_the_same_bits() -> None:
+    """And so do all nodes of all strongly regular graphs with the same parameters."""
+    made = Dataset.from_graphs(sr25(), np.arange(15))
+    assert len(np.unique(return_probabilities(made, 20), axis=0)) == 1
+
+
+def test_categories_become_one_hot_in_their_order() -> None:
+    x = np.array([[1, 0], [0, 2], [1, 1]])
+    found = features(random_walks(dataset([CASES["path"]], x=x, node_categories=(2, 3)), 2))
+    assert found.tolist() == [[0, 1, 1, 0, 0, 0, 0.5], [1, 0, 0, 0, 1, 0, 1], [0, 1, 0, 1, 0, 0, 0.5]]
+
+
+def test_numbers_are_kept() -> None:
+    x = np.array([[0.25, -3.0], [1e6, 0.1], [0.0, 7.0]])
+    made = dataset([CASES["path"]], x=x)
+    found = random_walks(made, 2)
+    assert np.array_equal(features(found), np.concatenate([x.astype(np.float32), [[0, 0.5], [0, 1], [0, 0.5]]], 1))
+    assert found.in_channels == 4
+    assert np.array_equal(made.arrays()["x"], x)  # the old dataset is as it was
+
+
+def test_the_rest_stays() -> None:
+    made = replace(graphs(20), splits={"train": np.arange(5)}, about={"source": "tests"})
+    found = random_walks(made, 3)
+    assert (found.name, found.task, found.about) == (made.name, made.task, made.about)
+    assert found.arrays().keys() == {*made.arrays(), "x"}
+    for name, array in made.arrays().items():
+        assert np.array_equal(found.arrays()[name], array)
+    assert found.splits["train"].tolist() == list(range(5))
+
+
+@pytest.mark.parametrize("value", [[[2, 0]], [[-1, 0]], [[0, 3]]])
+def test_a_category_beyond_its_count_gets_one_sentence(value: list[list[int]]) -> None:
+    made = dataset([CASES["one node"]], x=np.array(value), node_categories=(2, 3))
+    with pytest.raises(ValueError, match=r"column [01] of x in cases must lie in 0\.\.[12], as node_categories"):
+        random_walks(made, 2)
+
+
+@pytest.mark.parametrize(
+    ("length", "error", "sentence"),
+    [
+        (0, ValueError, "length must be at least 1, for a walk has a step, but it is 0"),
+        (-3, ValueError, "length must be at least 1, for a walk has a step, but it is -3"),
+        (2.0, TypeError, "length must be an int, the steps of the longest walk, but it is 2.0"),
+        (True, TypeError, "length must be an int, the steps of the longest walk, but it is True"),
+        ("20", TypeError, "length must be an int, the steps of the longest walk, but it is '20'"),
+    ],
+)
+def test_a_wrong_length_gets_one_sentence(length: Any, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        random_walks(graphs(3), length)
+
+
+def test_the_cache_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = features(random_walks(graphs(20), 6))
+    assert kept().is_file()
+    monkeypatch.setattr(encodings, "return_probabilities", None)  # which must not be called again
+    assert np.array_equal(features(random_walks(graphs(20), 6)), first)
+    wide = {name: getattr(graphs(20), name).astype(np.int64) for name in ("node_counts", "edge_counts", "edges")}
+    assert np.array_equal(features(random_walks(replace(graphs(20), **wide), 6)), first)  # dtypes do not matter
+
+
+def test_other_graphs_lengths_and_versions_have_files_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    random_walks(graphs(20), 6)
+    random_walks(graphs(19), 6)
+    random_walks(graphs(20), 7)
+    monkeypatch.setattr(encodings, "VERSION", encodings.VERSION + 1)
+    random_walks(graphs(20), 6)
+    assert len(list((cache_folder() / "encodings").iterdir())) == 4
+
+
+@pytest.mark.parametrize("damage", ["a bit", "cut", "empty", "foreign", "dataset", "another shape", "another dtype"])
+def test_a_damaged_or_foreign_file_is_mended(damage: str) -> None:
+    want = features(random_walks(graphs(20), 6))
+    path = kept()
+    good = path.read_bytes()
+    if damage == "a bit":
+        path.write_bytes(good[:-5] + bytes([good[-5] ^ 1]) + good[-4:])
+    elif damage == "dataset":
+        graphs(20).save(path)
+    elif damage == "another shape":
+        write_packed(path, {"probabilities": np.zeros((3, 6), dtype=np.float32)}, {})
+    elif damage == "another dtype":
+        write_packed(path, {"probabilities": np.zeros(want.shape)}, {})
+    else:
+        path.write_bytes({"cut": good[: len(good) // 2], "empty": b"", "foreign": b"something else" * 100}[damage])
+    assert np.array_equal(features(random_walks(graphs(20), 6)), want)
+    assert path.read_bytes() == good
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    want = features(random_walks(graphs(20), 6))
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert np.array_equal(features(random_walks(graphs(20), 6)), want)
+    if os.geteuid():  # root may write anywhere
+        (tmp_path / "closed").mkdir(mode=0o500)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "closed"))
+        assert np.array_equal(features(random_walks(graphs(20), 6)), want)
+
+
+def test_zinc(data_dir: Path) -> None:
+    part = load("zinc", data_dir).subset([0, 5000, 11999])
+    found = features(random_walks(part, 20))
+    assert found.shape[1] == 28 + 20
+    assert (found[:, :28].sum(1) == 1).all()
+    assert ((found[:, 28:] >= 0) & (found[:, 28:] <= 1)).all()
+    assert (found[:, 28] == 0).all()  # no atom is bonded to itself
+
+
+def test_a_run_trained_with_random_walks_predicts_new_graphs(tmp_path: Path) -> None:
+    """The config alone says which encoding the new graphs get."""
+    config = small(packed(tmp_path), {"epochs": 1})
+    config = replace(config, data=replace(config.data, random_walks=4))
+    run(config, tmp_path / "run", device="cpu")
+    made = graphs(20)
+    lines = [to_graph6(made.graph(number)) for number in range(5)]
+    (tmp_path / "new.g6").write_text("\n".join(lines) + "\n")
+    found = predict_run(tmp_path / "run", tmp_path / "new.g6", draws=3, device="cpu")
+    again = predict_run(tmp_path / "run", Path(config.data.name), draws=3, device="cpu")
+    torch.testing.assert_close(found.mean, again.mean[:5], rtol=1e-5, atol=1e-6)
+    model, _ = load_weights(tmp_path / "run", "best")
+    x, edges = torch.zeros(3, 4), undirected([(0, 1), (1, 2)])
+    assert model(x, edges).prediction.shape == (1, 2)  # it reads four columns a node
