@@ -92,6 +92,16 @@ def test_twins(shape: tuple[int, ...], device: torch.device) -> None:
     assert_twins(lambda x: dropout(x.mT.contiguous().mT, 0.4, *rest), x[:, None] if len(shape) == 1 else x)  # strides
 
 
+def test_keys_that_are_apart(device: torch.device) -> None:
+    stream, particles, number, node_key, nodes = keys(device)
+    key, particles, node_key, index = (
+        torch.stack([part, part + 1], 1)[:, 0] for part in (stream.key, particles, node_key, nodes.index)
+    )
+    x = torch.randn(len(NODES), 3, 6, device=device)
+    rest = Stream(key, stream.step, stream.purpose), particles, number, node_key, Segments(index, nodes.size)
+    assert torch.equal(run("triton", x, 0.4, *rest), run("plain", x, 0.4, *keys(device)))
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_without_particles_it_is_one_particle(mode: str, device: torch.device) -> None:
     rest = keys(device, torch.tensor([0]))

@@ -59,7 +59,7 @@ class _Dropout(torch.autograd.Function):
         from pfgnn.kernels.triton_dropout import drop
 
         rate, stream, particles, number, node_key, nodes = rest
-        return drop(x.contiguous(), rate, particles.contiguous(), number, node_key.contiguous(), nodes.index, *stream)
+        return drop(x, rate, particles, number, node_key, nodes.index, *stream)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pfgnn.kernels.triton_hashing import fold_word
 
-NUMBERS = 2048  # of a program
+NUMBERS = 512  # of a program, which is one warp
 
 
 @triton.jit(do_not_specialize=["step", "purpose", "number", "least"])  # else compiled again for 1 and for 16
@@ -46,16 +46,17 @@ def drop(
     purpose: int,
 ) -> Tensor:
     """x / (1 - rate) where u ≥ rate, else 0: x [N, K, D] or [N, D], graph [N], key [G] -> like x."""
+    x, particles, node_key, graph, key = (part.contiguous() for part in (x, particles, node_key, graph, key))
     out = torch.empty_like(x)
     if not out.numel():
         return out
     N, D = len(x), x.shape[-1]
-    C = min(256, triton.next_power_of_2(D))
+    C = min(128, triton.next_power_of_2(D))
     R = NUMBERS // C
     with torch.cuda.device_of(x):
         dropout_rows[(triton.cdiv(N, R), len(particles), triton.cdiv(D, C))](
             x, key, particles, node_key, graph, out, N, len(particles), D, step, purpose, number, _least(rate),
-            1 / (1 - rate), R=R, C=C,
+            1 / (1 - rate), R=R, C=C, num_warps=1,
         )  # fmt: skip
     return out
 

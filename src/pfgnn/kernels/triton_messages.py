@@ -1,7 +1,7 @@
 """Triton kernels for :mod:`pfgnn.kernels.messages`.
 
-One program has one node, its edges and a block of the K · D columns; for the gradient of e, one edge and a block of the
-D features.
+One program has one node, its edges and a block of the K · D columns; for the gradient of e, some edges and a block of
+the D features.
 """
 
 import torch
@@ -11,6 +11,9 @@ from torch import Tensor
 
 from pfgnn.kernels.triton_numeric import relu
 from pfgnn.kernels.triton_segments import PROGRAMS
+
+EDGE_NUMBERS = 256  # of a program, for the gradient of e
+WARP_NUMBERS = 512  # of a warp, for the rest
 
 
 @triton.jit
@@ -65,21 +68,22 @@ def messages_back(
 
 
 @triton.jit
-def messages_edge_back(g, x, edge_attr, source, target, out, K, D, Q: tl.constexpr, C: tl.constexpr):
-    """The gradient of e: the sum over the particles, Q at a time."""
-    edge = tl.program_id(0).to(tl.int64)
+def messages_edge_back(g, x, edge_attr, source, target, out, E, K, D, R: tl.constexpr, C: tl.constexpr):
+    """The gradient of e for R edges: the sum over the particles."""
+    edge = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
     f = tl.program_id(1) * C + tl.arange(0, C)
-    e = tl.load(edge_attr + edge * D + f, f < D, 0.0).to(tl.float32)
-    from_x, from_g = x + tl.load(source + edge) * K * D, g + tl.load(target + edge) * K * D
-    total = tl.zeros([C], tl.float32)
-    for first in range(0, K, Q):
-        k = first + tl.arange(0, Q)
-        mask = (k < K)[:, None] & (f < D)[None, :]
-        place = k[:, None] * D + f[None, :]
-        v = tl.load(from_x + place, mask, 0.0).to(tl.float32) + e[None, :]
-        d = tl.load(from_g + place, mask, 0.0).to(tl.float32)
-        total += tl.sum(tl.where(v <= 0, 0.0, d), 0)
-    tl.store(out + edge * D + f, total, f < D)
+    there = edge < E
+    mask = there[:, None] & (f < D)[None, :]
+    place = edge[:, None] * D + f[None, :]
+    e = tl.load(edge_attr + place, mask, 0.0).to(tl.float32)
+    from_x = x + tl.load(source + edge, there, 0)[:, None] * K * D + f[None, :]
+    from_g = g + tl.load(target + edge, there, 0)[:, None] * K * D + f[None, :]
+    total = tl.zeros([R, C], tl.float32)
+    for k in range(K):
+        v = tl.load(from_x + k * D, mask, 0.0).to(tl.float32) + e
+        d = tl.load(from_g + k * D, mask, 0.0).to(tl.float32)
+        total += tl.where(v <= 0, 0.0, d)
+    tl.store(out + place, total, mask)
 
 
 def messages(x: Tensor, edge_attr: Tensor, own: Tensor, source: Tensor, start: Tensor) -> Tensor:
@@ -120,20 +124,23 @@ def messages_edge_backward(g: Tensor, x: Tensor, edge_attr: Tensor, source: Tens
         return out
     D = x.shape[-1]
     K = x.shape[1] if x.dim() == 3 else 1
-    C = min(256, triton.next_power_of_2(D))
-    Q = min(triton.next_power_of_2(max(K, 1)), 1024 // C)
+    C = min(128, triton.next_power_of_2(D))
+    R = max(1, EDGE_NUMBERS // C)
     with torch.cuda.device_of(x):
-        messages_edge_back[(len(out), triton.cdiv(D, C))](
-            g, x, edge_attr, source, target, out, K, D, Q=Q, C=C, num_warps=max(1, min(4, Q * C // 256))
+        messages_edge_back[(triton.cdiv(len(out), R), triton.cdiv(D, C))](
+            g, x, edge_attr, source, target, out, len(out), K, D, R=R, C=C, num_warps=1
         )
     return out
 
 
 def _cut(x: Tensor, edges: int) -> tuple[tuple[int, int], dict[str, int], int]:
-    """The grid of nodes and blocks of columns, R edges and C columns of a program at once, and the columns of a row."""
+    """The grid of nodes and blocks of columns; a program's R edges at once, C columns and warps; a row's columns."""
     columns = x[:1].numel()
     C = min(1024, triton.next_power_of_2(columns))
+    while C > 128 and 2 * C * triton.cdiv(columns, C) > 3 * columns:  # a third or more of them would be none
+        C //= 2
     while C > 64 and len(x) * triton.cdiv(columns, C) < PROGRAMS:
         C //= 2
     R = max(1, min(16, triton.next_power_of_2(max(1, -(-edges // len(x)))), 1024 // C))
-    return (len(x), triton.cdiv(columns, C)), {"R": R, "C": C}, columns
+    tile = {"R": R, "C": C, "num_warps": max(1, R * C // WARP_NUMBERS)}
+    return (len(x), triton.cdiv(columns, C)), tile, columns
