@@ -12,8 +12,7 @@ from torch import Tensor
 from pfgnn.kernels.triton_numeric import relu
 from pfgnn.kernels.triton_segments import PROGRAMS
 
-EDGE_NUMBERS = 256  # of a program, for the gradient of e
-WARP_NUMBERS = 512  # of a warp, for the rest
+NUMBERS = 256  # of a program at once; a wider row of one edge is also read at once
 
 
 @triton.jit
@@ -125,7 +124,7 @@ def messages_edge_backward(g: Tensor, x: Tensor, edge_attr: Tensor, source: Tens
     D = x.shape[-1]
     K = x.shape[1] if x.dim() == 3 else 1
     C = min(128, triton.next_power_of_2(D))
-    R = max(1, EDGE_NUMBERS // C)
+    R = max(1, NUMBERS // C)
     with torch.cuda.device_of(x):
         messages_edge_back[(triton.cdiv(len(out), R), triton.cdiv(D, C))](
             g, x, edge_attr, source, target, out, len(out), K, D, R=R, C=C, num_warps=1
@@ -141,6 +140,6 @@ def _cut(x: Tensor, edges: int) -> tuple[tuple[int, int], dict[str, int], int]:
         C //= 2
     while C > 64 and len(x) * triton.cdiv(columns, C) < PROGRAMS:
         C //= 2
-    R = max(1, min(16, triton.next_power_of_2(max(1, -(-edges // len(x)))), 1024 // C))
-    tile = {"R": R, "C": C, "num_warps": max(1, R * C // WARP_NUMBERS)}
+    R = max(1, min(16, triton.next_power_of_2(max(1, -(-edges // len(x)))), NUMBERS // C))
+    tile = {"R": R, "C": C, "num_warps": 1 if C < 256 else 2}
     return (len(x), triton.cdiv(columns, C)), tile, columns
