@@ -83,8 +83,19 @@ def _classes(graphs: Sequence[Graph], y: npt.ArrayLike, outputs: int) -> Dataset
     return Dataset.from_graphs(graphs, y, Task("graph", outputs, "cross_entropy", "accuracy"), "classes")
 
 
-_PNA = ModelConfig(backbone="pna", width=150, layers=5, step_layers=1, towers=5, steps=3, particles=8, pool="sum")
-_GIN = ModelConfig(backbone="gin", width=64, layers=3, steps=8, particles=4)
+_PAPER = ModelConfig(  # as in configs/bases/paper.yaml
+    feed_forward=False,
+    policy="mlp",
+    sampling="independent",
+    individualise="multiplicative",
+    exchange="none",
+    observe="set",
+    resample="soft",
+    readout="mean",
+    pool="mean",
+)
+_PNA = replace(_PAPER, backbone="pna", width=150, layers=5, step_layers=1, towers=5, steps=3, particles=8, pool="sum")
+_GIN = replace(_PAPER, backbone="gin", width=64, layers=3, steps=8, particles=4)
 ZINC = Shape("ZINC shape, batch 64", _PNA, 64, molecules)
 ZINC_512 = ZINC._replace(name="ZINC shape, batch 512", batch=512)
 CSL = Shape("CSL shape, batch 16", _GIN, 16, csl_graphs)

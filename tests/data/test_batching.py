@@ -97,7 +97,7 @@ def assert_equals_loop(batch: Batch, dataset: Dataset, graphs: list[int]) -> Non
 
 def build(dataset: Dataset, **options: Any) -> PFGNN:
     """A small model, built as the dataset says."""
-    model = PFGNN(
+    model = PFGNN.paper(
         GIN(8, 2) if dataset.edge_channels is None else GINE(8, 2),
         dataset.task.outputs,
         in_channels=dataset.in_channels,

@@ -347,7 +347,7 @@ def test_bad_molecules_are_named_by_their_position() -> None:
 )
 def test_a_model_is_built_and_run_as_the_dataset_says(changes: dict[str, Any]) -> None:
     dataset = example(**changes)
-    model = PFGNN(
+    model = PFGNN.paper(
         GINE(8, 2) if dataset.edge_attr is not None else GIN(8, 2),
         dataset.task.outputs,
         in_channels=dataset.in_channels,

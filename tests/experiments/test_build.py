@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from torch import nn
 
 from pfgnn.data import Dataset, Resident, Task
 from pfgnn.data.splits import k_folds
@@ -14,7 +15,7 @@ from pfgnn.experiments.build import BACKBONES, adapt, build_model, load_data, pa
 from pfgnn.experiments.config import Backbone, DataConfig, ModelConfig
 from pfgnn.experiments.inputs import describe
 from pfgnn.graphs import Graph
-from pfgnn.model import PFGNN, PNA
+from pfgnn.model import PFGNN, PNA, ByDistance, Distinct, Exchange, Independent, MeanParticle
 from pfgnn.model.rivals import PPGN, RNI, Alone
 
 PATH, STAR = Graph(3, np.array([[0, 1], [1, 2]])), Graph(4, np.array([[0, 1], [0, 2], [0, 3]]))
@@ -211,7 +212,13 @@ def test_outputs_fit_the_task(task: Task, rows: int, shape: tuple[int, int]) -> 
 
 CHOICES: dict[str, dict[Any, str]] = {
     "policy": {"mlp": "MLPPolicy", "gnn": "GNNPolicy", "uniform": "UniformPolicy"},
-    "individualise": {"multiplicative": "Multiplicative", "additive": "Additive", "random": "RandomNormal"},
+    "individualise": {
+        "distance": "ByDistance",
+        "multiplicative": "Multiplicative",
+        "additive": "Additive",
+        "random": "RandomNormal",
+    },
+    "readout": {"particle": "PerParticle", "mean": "MeanParticle", "max": "MaxParticle"},
     "observe": {"set": "SetObservation", "none": "NoObservation"},
     "resample": {
         "soft": "SoftResampling",
@@ -231,6 +238,30 @@ def test_parts_of_a_step(part: str) -> None:
         assert predict(model, dataset()).isfinite().all()
 
 
+@pytest.mark.parametrize(
+    ("told", "terms"), [("both", (True, True)), ("mean", (True, False)), ("mark", (False, True)), ("none", None)]
+)
+def test_what_particles_tell_each_other(told: Any, terms: tuple[bool, bool] | None) -> None:
+    model = build(replace(EDGES, exchange=told), dataset())
+    found = {(e.of_mean is not None, e.of_mark is not None) for e in model.modules() if isinstance(e, Exchange)}
+    assert found == ({terms} if terms else set())
+
+
+def test_sums_are_scaled_by_the_size_of_the_training_graphs() -> None:
+    model = build(SMALL, bare())
+    assert isinstance(model, PFGNN)
+    assert model.readout.scale == 1 / describe(bare(), np.arange(4)).mean_nodes
+    mean = build(replace(SMALL, pool="mean"), bare())
+    assert isinstance(mean, PFGNN)
+    assert mean.readout.scale == 1
+
+
+def test_distinct_paths_by_default() -> None:
+    model = build(SMALL, bare())
+    assert isinstance(model, PFGNN)
+    assert isinstance(model.sample, Distinct)
+
+
 def test_numbers_reach_the_model() -> None:
     config = ModelConfig(
         width=8,
@@ -239,20 +270,30 @@ def test_numbers_reach_the_model() -> None:
         steps=2,
         particles=5,
         share_steps=True,
+        sampling="independent",
         vertices_per_step=2,
+        feed_forward=True,
+        dropout=0.25,
         mask_used=True,
         share=0.5,
         alpha=0.25,
         norm="layer",
         residual=False,
         pool="max",
+        readout="mean",
         second_moment=True,
+        join_layers=True,
+        individualise="distance",
+        max_distance=3,
+        resample="soft",
         backbone="pna",
         towers=2,
     )
     model = build(config, bare())
     assert isinstance(model, PFGNN)
-    assert (model.steps, model.particles, model.vertices_per_step, model.mask_used) == (2, 5, 2, True)
+    assert (model.steps, model.particles, model.mask_used) == (2, 5, True)
+    assert isinstance(model.sample, Independent)
+    assert model.sample.vertices == 2
     assert model.refine[1] is model.refine[2]
     first, step = (model.get_submodule(f"refine.{t}.backbone") for t in (0, 1))
     assert isinstance(first, PNA)
@@ -262,8 +303,13 @@ def test_numbers_reach_the_model() -> None:
     assert len(first.get_parameter("convs.0.post")) == 2
     assert model.individualise.dimensions == 4
     assert model.resample.alpha == 0.25
-    assert model.readout.pool is not None
-    assert (model.readout.pool.__name__, model.readout.second_moment) == ("segment_max", True)
+    assert isinstance(model.individualise, ByDistance)
+    assert model.individualise.tables.shape == (2, 5, 8)
+    assert (first.dropout, first.hidden is not None) == (0.25, True)
+    assert isinstance(model.readout, MeanParticle)
+    assert model.readout.reduce is not None
+    assert (model.readout.reduce.__name__, model.readout.second_moment) == ("segment_max", True)
+    assert [map.in_features for map in model.readout.join if isinstance(map, nn.Linear)] == [16, 8, 8]
     rni = build(replace(SMALL, kind="rni", share=0.25, particles=3), bare())
     assert isinstance(rni, RNI)
     assert (rni.random, rni.particles) == (2, 3)

@@ -20,7 +20,7 @@ from pfgnn.training.losses import class_weights, graph_losses
 from pfgnn.training.objective import Objective
 
 CONFIGS = Path(__file__).parents[2] / "configs"
-FILES = sorted(str(path.relative_to(CONFIGS)) for path in CONFIGS.rglob("*.yaml"))
+FILES = sorted(str(path.relative_to(CONFIGS)) for path in CONFIGS.rglob("*.yaml") if path.parent.name != "bases")
 # What the comments of the files say that their rivals and other columns are.
 OVERRIDDEN = [
     ("sr25.yaml", ["model.backbone=gcn"]),

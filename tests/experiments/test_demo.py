@@ -64,7 +64,7 @@ def test_it_repeats_bit_for_bit(result: DemoResult) -> None:
 def test_pfgnn_learns_two_classes() -> None:
     """Integration: a few dozen updates are enough to tell two circulants apart, fresh copies included."""
     torch.manual_seed(0)
-    model, batches = PFGNN(GIN(32), 10, steps=2, particles=8), Batches(41, 0, 0)
+    model, batches = PFGNN.paper(GIN(32), 10, steps=2, particles=8), Batches(41, 0, 0)
     batches.graphs = [batches.graphs[i % 2 * 8] for i in range(10)]  # skips 2 and 13, five times each
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     for _ in range(60):

@@ -22,7 +22,7 @@ RATIO = Task("graph", 2, "l1", "error_ratio", ("a", "b"), (0.5, 0.1))
 def test_inputs_come_back_from_json(
     task: Task, nodes: int | tuple[int, ...], edges: int | tuple[int, ...] | None
 ) -> None:
-    inputs = Inputs("some", task, nodes, edges, 1.25)
+    inputs = Inputs("some", task, nodes, edges, 1.25, 7.5)
     values = inputs.to_json()
     assert json.loads(json.dumps(values)) == values  # also where it is compared with what a file says
     assert Inputs.from_json(values) == inputs
@@ -31,7 +31,7 @@ def test_inputs_come_back_from_json(
 def test_a_dataset_is_described_by_its_training_part() -> None:
     star, path = Graph(4, np.array([[0, 1], [0, 2], [0, 3]])), Graph(3, np.array([[0, 1], [1, 2]]))
     made = Dataset.from_graphs([path, star], [0, 1], name="two")
-    assert replace(describe(made, np.array([1])), mean_log_degree=0) == Inputs("two", made.task, 0, None, 0)
+    assert replace(describe(made, np.array([1])), mean_log_degree=0) == Inputs("two", made.task, 0, None, 0, 4)
     assert describe(made, np.array([1])).mean_log_degree == pytest.approx(_mean([3, 1, 1, 1]))
     assert describe(made, np.array([0])).mean_log_degree == pytest.approx(_mean([1, 2, 1]))
     both = describe(made, np.array([1, 0])).mean_log_degree

@@ -93,7 +93,7 @@ def run(
 
 
 def test_a_backbone_alone_tells_no_strongly_regular_pair_apart(sr25: Dataset) -> None:
-    result = run(PFGNN(GIN(8, 2), 15, steps=0), bare(sr25))
+    result = run(PFGNN.paper(GIN(8, 2), 15, steps=0), bare(sr25))
     assert (result.pairs, result.controls) == (105, 60)
     assert (result.paper_told_apart, result.paper_false_alarms) == (0, 0)
     assert (result.told_apart, result.separated, result.false_alarms) == (0, 0, 0)
@@ -137,7 +137,7 @@ def test_a_model_that_wanders_fails_the_reliability_check(sr25: Dataset) -> None
 
 
 def test_the_result_does_not_depend_on_the_batches(sr25: Dataset, device: torch.device) -> None:
-    model = PFGNN(GIN(8, 2), 15, steps=2).double().to(device)
+    model = PFGNN.paper(GIN(8, 2), 15, steps=2).double().to(device)
     config = PairsConfig(draws=9, controls=15)
     one, other = (asdict(run(model, bare(sr25), config, batch_size=size, device=device.type)) for size in (1000, 50))
     assert one == pytest.approx(other, rel=1e-6)
@@ -156,7 +156,7 @@ def test_a_backbone_alone_on_the_other_sets(name: str, data_dir: Path) -> None:
     assert whole.pairs is not None
     assert np.array_equal(whole.pairs[:10], np.arange(20).reshape(10, 2))
     dataset = replace(whole.subset(range(20)), pairs=whole.pairs[:10])
-    model = PFGNN(GIN(8, 2), dataset.task.outputs, in_channels=dataset.in_channels, steps=0)
+    model = PFGNN.paper(GIN(8, 2), dataset.task.outputs, in_channels=dataset.in_channels, steps=0)
     result = run(model, dataset, PairsConfig(draws=9, controls=20))
     assert (result.pairs, result.paper_told_apart, result.separated, result.false_alarms) == (10, 0, 0, 0)
     assert result.accuracy == (0.5 if name == "exp" else None)

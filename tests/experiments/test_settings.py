@@ -103,7 +103,7 @@ def test_wrong_keys_and_types(key: str, value: object, sentence: str) -> None:
 
 def test_a_choice_lists_the_choices() -> None:
     with pytest.raises(
-        ValueError, match=r"model\.pool must be one of mean, sum, max, but it is 'men'; did you mean mean"
+        ValueError, match=r"model\.pool must be one of sum, mean, max, but it is 'men'; did you mean mean"
     ):
         parse_config(with_value("model.pool", "men"))
     with pytest.raises(ValueError, match=r"model\.pool must be one of mean, sum, max, but it is None"):
@@ -129,6 +129,7 @@ WRONG: dict[str, list[float]] = {
     "above 0": [0.0],
     "above 0 and at most 1": [0.0, 1.01],
     "between 0 and 1": [-0.1, 1.1],
+    "at least 0 and below 1": [-0.1, 1.0],
     "above 0 and below 1": [0.0, 1.0],
     "in 0..2**63 - 1": [-1, 2**63],
 }

@@ -85,7 +85,9 @@ def test_gin_is_pygs() -> None:
 def test_gine_is_pygs() -> None:
     ours = GINELayer(D)
     ours.eps.data.fill_(0.3)
-    assert_layers_agree(ours, pyg.GINEConv(ours.mlp, eps=0.3), edges=True)
+    theirs = pyg.GINEConv(ours.mlp, eps=0.3, edge_dim=D)
+    theirs.lin = ours.edge
+    assert_layers_agree(ours, theirs, edges=True)
 
 
 @pytest.mark.parametrize("edges", [False, True])

@@ -28,7 +28,7 @@ X = torch.zeros(N, 0, dtype=torch.float64)
 
 def build(steps: int = T, **options: object) -> PFGNN:
     settings: dict[str, object] = {"steps": steps, "observe": NoObservation(), "resample": NoResampling(), **options}
-    model = PFGNN(GIN(D, layers=2), 2, **settings).double().eval()  # type: ignore[arg-type]
+    model = PFGNN.paper(GIN(D, layers=2), 2, **settings).double().eval()  # type: ignore[arg-type]
     for p in model.parameters():
         p.requires_grad_(False)
     return model
@@ -166,5 +166,5 @@ def test_theorem_2_by_hand() -> None:
 def test_what_cannot_be_enumerated() -> None:
     with pytest.raises(ValueError, match="enumeration needs one graph"):
         enumerate_tree(build(individualise=RandomNormal(D)), X, EDGES)
-    with pytest.raises(ValueError, match="vertices_per_step=2"):
+    with pytest.raises(ValueError, match="vertices=2"):
         enumerate_tree(build(vertices_per_step=2), X, EDGES)

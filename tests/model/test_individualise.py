@@ -1,22 +1,26 @@
+import networkx as nx
 import pytest
 import torch
+from tests.graph_samples import random_edges, undirected
 from torch import Tensor
 
-from pfgnn.kernels.segments import make_segments
-from pfgnn.model import Additive, Multiplicative, RandomNormal
+from pfgnn.kernels.distance import distances
+from pfgnn.model import Additive, ByDistance, Multiplicative, RandomNormal
+from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.individualise import Individualise
-from pfgnn.model.policy import Draw
 from pfgnn.model.randomness import make_noise
+from pfgnn.model.sample import Draw
 
 D, K = 8, 3
-NODES = make_segments(torch.tensor([0, 0, 0, 1, 1]), 2, ordered=True)
-NOISE = make_noise(0, torch.arange(2), torch.tensor([0, 1, 2, 0, 1]), NODES)
+# A path of three vertices, and two vertices without an edge.
+GRAPH = make_batch(None, undirected([(0, 1), (1, 2)]), None, torch.tensor([0, 0, 0, 1, 1]))
+NOISE = make_noise(0, torch.arange(2), torch.tensor([0, 1, 2, 0, 1]), GRAPH.nodes)
 VERTICES = torch.tensor([[[0], [2], [2]], [[4], [3], [4]]])  # [G=2, K=3, m=1]
-DRAW = Draw(VERTICES, torch.ones_like(VERTICES, dtype=torch.bool), torch.zeros(2, K))
+DRAW = Draw(VERTICES, torch.ones_like(VERTICES, dtype=torch.bool), torch.zeros(2, K), None, torch.zeros(2, K), None)
 
 
 def apply(part: Individualise, H: Tensor, draw: Draw = DRAW, step: int = 1) -> Tensor:
-    return part(H, draw, NOISE, step, torch.arange(K))
+    return part(H, draw, GRAPH, NOISE, step, torch.arange(K))
 
 
 def chosen() -> Tensor:
@@ -73,3 +77,52 @@ def test_a_draw_that_is_not_valid_changes_nothing() -> None:
 def test_share_outside_its_range(share: float) -> None:
     with pytest.raises(ValueError, match=rf"share must lie in \(0, 1\], but it is {share}"):
         Multiplicative(D, share)
+
+
+def distances_to(graph: GraphBatch, vertices: list[int], largest: int, valid: bool = True) -> list[int]:
+    """Distances of all nodes to the nearest of some vertices of graph 0."""
+    marked = torch.tensor(vertices)[None, None]
+    return distances(marked, torch.full_like(marked, valid, dtype=torch.bool), largest, graph.sources, graph.targets)[
+        :, 0
+    ].tolist()
+
+
+class TestDistance:
+    """A path 0 - 1 - 2 - 3 - 4 and an isolated vertex 5."""
+
+    path = make_batch(None, undirected([(i, i + 1) for i in range(4)]), None, torch.zeros(6, dtype=torch.int64))
+
+    def test_distances_are_those_of_breadth_first_search(self) -> None:
+        assert distances_to(self.path, [1], 5) == [1, 0, 1, 2, 3, 6]
+
+    def test_longer_ones_share_the_last_value_with_what_cannot_be_reached(self) -> None:
+        assert distances_to(self.path, [0], 2) == [0, 1, 2, 3, 3, 3]
+
+    def test_the_nearest_of_several_counts(self) -> None:
+        assert distances_to(self.path, [0, 4], 5) == [0, 1, 2, 1, 0, 6]
+
+    def test_a_draw_that_is_not_valid_marks_nothing(self) -> None:
+        assert distances_to(self.path, [1], 5, valid=False) == [6] * 6
+
+    def test_edges_are_followed_in_their_direction(self) -> None:
+        directed = make_batch(None, torch.tensor([[0, 1], [1, 2]]), None, torch.zeros(3, dtype=torch.int64))
+        assert distances_to(directed, [1], 3) == [4, 0, 1]
+
+    def test_they_are_networkx_s_on_a_random_graph(self) -> None:
+        edges = random_edges(30, 34, seed=3)
+        graph = make_batch(None, edges, None, torch.zeros(30, dtype=torch.int64))
+        lengths = nx.single_source_shortest_path_length(nx.Graph(edges.T.tolist()), 7, cutoff=4)
+        assert distances_to(graph, [7], 4) == [lengths.get(u, 5) for u in range(30)]
+
+    def test_every_vertex_gets_the_row_of_its_distance(self) -> None:
+        H, part = torch.randn(5, K, D), ByDistance(D, steps=2, largest=1)
+        recoloured = H + torch.where(chosen()[..., None], part.mlp(H), 0.0)
+        d = torch.tensor([[0, 2, 2], [1, 1, 1], [2, 0, 0], [2, 0, 2], [0, 2, 0]])
+        for step in (1, 2):
+            torch.testing.assert_close(apply(part, H, step=step), recoloured + part.tables[step - 1][d])
+
+    def test_bad_sizes(self) -> None:
+        with pytest.raises(ValueError, match="largest must be at least 1, but it is 0"):
+            ByDistance(D, steps=1, largest=0)
+        with pytest.raises(ValueError, match="steps must be at least 0, but it is -1"):
+            ByDistance(D, steps=-1)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pfgnn.model import GIN, GNNPolicy, MLPPolicy, UniformPolicy
 from pfgnn.model.batch import GraphBatch, make_batch
-from pfgnn.model.policy import Draw, allowed_vertices, draw_vertices, mark_used
+from pfgnn.model.policy import Vertices, allowed_vertices, draw_vertices, mark_used
 from pfgnn.model.randomness import Noise, default_node_key, make_noise
 
 MANY = 40_000
@@ -20,7 +20,7 @@ def setting(sizes: list[int]) -> tuple[GraphBatch, Noise]:
     return graph, make_noise(0, torch.arange(len(sizes)), default_node_key(graph), graph.nodes)
 
 
-def draw(scores: Tensor, sizes: list[int], m: int = 1, free: Tensor | None = None, K: int = MANY) -> Draw:
+def draw(scores: Tensor, sizes: list[int], m: int = 1, free: Tensor | None = None, K: int = MANY) -> Vertices:
     graph, noise = setting(sizes)
     return draw_vertices(scores, free, graph, noise, 1, torch.arange(K), m)
 
@@ -66,7 +66,7 @@ def test_used_vertices_are_not_drawn_while_there_are_others() -> None:
     for step in range(3):
         noise = make_noise(step, torch.arange(2), torch.tensor([0, 1, 2, 0, 1]), graph.nodes)
         result = draw_vertices(torch.zeros(5, 1), allowed_vertices(used, graph), graph, noise, 1, torch.arange(20), 1)
-        used = mark_used(used, result)
+        used = mark_used(used, result.vertices, result.valid)
         seen.append(result.vertices[..., 0])
     for k in range(20):
         assert sorted(int(v[0, k]) for v in seen) == [0, 1, 2]
@@ -81,7 +81,7 @@ def test_several_at_once_are_all_marked_used() -> None:
         result = draw_vertices(
             torch.zeros(5, 1), allowed_vertices(used, graph), graph, noise, step, torch.arange(50), 2
         )
-        used = mark_used(used, result)
+        used = mark_used(used, result.vertices, result.valid)
     assert used is not None
     assert used.all()
 

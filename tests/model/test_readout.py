@@ -2,49 +2,111 @@ import math
 
 import pytest
 import torch
+from torch import Tensor
 
 from pfgnn.kernels.weigh import normalise
-from pfgnn.model import SoftResampling
+from pfgnn.model import GIN, PFGNN, MaxParticle, MeanParticle, PerParticle, SoftResampling
 from pfgnn.model.batch import make_batch
 from pfgnn.model.belief import Belief
 from pfgnn.model.randomness import make_noise
-from pfgnn.model.readout import Readout
+from pfgnn.model.readout import Readout, embedding
 
 GRAPH = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1]))
+KINDS: list[type[Readout]] = [MeanParticle, PerParticle, MaxParticle]
 
 
 def random_belief(K: int = 4) -> Belief:
     return Belief(torch.randn(5, K, 3), normalise(torch.randn(2, K)), None)
 
 
+def pooled(H: Tensor) -> Tensor:
+    """Sums over the nodes of both graphs."""
+    return torch.stack([H[:3].sum(0), H[3:].sum(0)])
+
+
 def test_moments_are_the_weighted_sums() -> None:
     belief = random_belief()
     w = belief.weights[GRAPH.batch][..., None]
     mean, square = (w * belief.embeddings).sum(1), (w * belief.embeddings**2).sum(1)
-    torch.testing.assert_close(Readout(3, 1, 2).moments(belief, GRAPH), mean)
+    torch.testing.assert_close(MeanParticle(3, 1, 2).moments(belief, GRAPH), mean)
     torch.testing.assert_close(
-        Readout(3, 1, 2, second_moment=True).moments(belief, GRAPH), torch.cat([mean, square], -1)
+        MeanParticle(3, 1, 2, second_moment=True).moments(belief, GRAPH), torch.cat([mean, square], -1)
     )
 
 
-def test_equal_particles_are_read_once() -> None:
+def test_each_particle_is_read_by_itself() -> None:
+    belief, readout = random_belief(), PerParticle(3, 1, 2, scale=0.5)
+    parts = readout.parts[1](0.5 * pooled(belief.embeddings)).relu()
+    reading = readout.read(1, belief, GRAPH)
+    torch.testing.assert_close(reading.features, torch.einsum("gk,gkd->gd", belief.weights, parts))
+    torch.testing.assert_close(reading.parts, parts)
+
+
+def test_the_largest_particle() -> None:
+    belief = random_belief()
+    want = (4 * belief.weights[..., None] * pooled(belief.embeddings)).amax(1)
+    torch.testing.assert_close(MaxParticle(3, 1, 2, pool="sum").read(1, belief, GRAPH).features, want)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_equal_particles_are_read_once(kind: type[Readout], level: str) -> None:
     belief = Belief(torch.randn(5, 1, 3), normalise(torch.zeros(2, 4)), None)
     spread = belief._replace(embeddings=belief.embeddings.expand(-1, 4, -1))
-    readout = Readout(3, 1, 2, second_moment=True)
-    torch.testing.assert_close(readout.moments(belief, GRAPH), readout.moments(spread, GRAPH))
+    readout = kind(3, 1, 2, level=level)
+    torch.testing.assert_close(readout.read(0, belief, GRAPH).features, readout.read(0, spread, GRAPH).features)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_of_the_particles_does_not_matter(kind: type[Readout]) -> None:
+    belief, order, readout = random_belief(), [3, 1, 0, 2], kind(3, 1, 2)
+    turned = Belief(belief.embeddings[:, order], belief.log_weights[:, order], None)
+    torch.testing.assert_close(readout.read(1, turned, GRAPH).features, readout.read(1, belief, GRAPH).features)
 
 
 @pytest.mark.parametrize(("pool", "by_hand"), [("sum", torch.sum), ("mean", torch.mean), ("max", torch.amax)])
 def test_pooling(pool: str, by_hand: object) -> None:
-    moments = [torch.randn(5, 3), torch.randn(5, 3)]
-    features = Readout(3, 1, 2, pool=pool).features(moments, GRAPH)
+    belief, readout = random_belief(K=1), MeanParticle(3, 1, 2, pool=pool)
     assert callable(by_hand)
-    torch.testing.assert_close(features[1], by_hand(torch.cat(moments, -1)[3:], 0))
-    assert features.shape == (2, 6)
+    features = readout.read(1, belief, GRAPH).features
+    torch.testing.assert_close(features[1], by_hand(belief.embeddings[3:, 0], 0))
+    assert embedding([readout.read(t, belief, GRAPH) for t in (0, 1)]).shape == (2, 6)
 
 
-def test_node_level_does_not_pool() -> None:
-    assert Readout(3, 1, 2, level="node")([torch.randn(5, 3), torch.randn(5, 3)], GRAPH).shape == (5, 2)
+@pytest.mark.parametrize("kind", KINDS)
+def test_node_level_does_not_pool(kind: type[Readout]) -> None:
+    readout = kind(3, 1, 2, level="node")
+    assert readout([readout.read(t, random_belief(), GRAPH) for t in (0, 1)]).shape == (5, 2)
+
+
+def test_joined_layers_are_mapped_to_one() -> None:
+    readout = MeanParticle(3, 1, 2, join=(2, 1))
+    layers = [torch.randn(5, 4, 3), torch.randn(5, 4, 3)]
+    belief = random_belief()
+    joined = belief._replace(embeddings=readout.join[0](torch.cat(layers, -1)))
+    want = readout.pool(readout.moments(joined, GRAPH), GRAPH)
+    torch.testing.assert_close(readout.read(0, belief, GRAPH, layers).features, want)
+    model = PFGNN(GIN(4, layers=2), 1, steps=1, readout=PerParticle(4, 1, 1, join=(2, 2)))
+    assert model(torch.zeros(3, 0), torch.tensor([[0, 1], [1, 0]])).prediction.shape == (1, 1)
+    with pytest.raises(ValueError, match="join must name the layers of 2 refinements, but it names 3"):
+        MeanParticle(3, 1, 2, join=(2, 1, 1))
+
+
+def test_a_particle_left_out() -> None:
+    """As if its weight had gone to the others in proportion to theirs."""
+    readout, beliefs = PerParticle(3, 2, 2), [random_belief() for _ in range(3)]
+    readings = [readout.read(t, belief, GRAPH) for t, belief in enumerate(beliefs)]
+    found = readout.without_each(readings, [belief.weights for belief in beliefs[1:]])
+    assert found.shape == (2, 2, 4, 2)
+    for t, k in ((1, 0), (2, 3)):
+        log_w = beliefs[t].log_weights.clone()
+        log_w[:, k] = -1e30
+        changed = readout.read(t, beliefs[t]._replace(log_weights=log_w.log_softmax(1)), GRAPH)
+        torch.testing.assert_close(found[t - 1, :, k], readout([*readings[:t], changed, *readings[t + 1 :]]))
+    mean = MeanParticle(3, 1, 2)
+    readings = [mean.read(t, beliefs[t], GRAPH) for t in (0, 1)]
+    with pytest.raises(ValueError, match="readout must be PerParticle to leave particles out, but it is MeanParticle"):
+        mean.without_each(readings, [beliefs[1].weights])
 
 
 def test_reading_before_or_after_resampling_has_the_same_expectation() -> None:
@@ -54,7 +116,7 @@ def test_reading_before_or_after_resampling_has_the_same_expectation() -> None:
     graph = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, batch)
     one = random_belief()
     belief = Belief(one.embeddings[:1].expand(many, -1, -1), one.log_weights[:1].expand(many, -1), None)
-    readout = Readout(3, 1, 2)
+    readout = MeanParticle(3, 1, 2)
     before = readout.moments(belief, graph)[0]
     resampled, _ = SoftResampling(1.0)(belief, make_noise(0, batch, torch.zeros_like(batch), graph.nodes), 1)
     after = readout.moments(resampled, graph)
@@ -64,6 +126,6 @@ def test_reading_before_or_after_resampling_has_the_same_expectation() -> None:
 
 def test_unknown_options() -> None:
     with pytest.raises(ValueError, match="pool must be one of sum, mean, max, but it is 'median'"):
-        Readout(3, 1, 2, pool="median")
+        MeanParticle(3, 1, 2, pool="median")
     with pytest.raises(ValueError, match="level must be one of graph, node, but it is 'edge'"):
-        Readout(3, 1, 2, level="edge")
+        PerParticle(3, 1, 2, level="edge")

@@ -68,7 +68,7 @@ def test_foreign_module_on_each_particle_is_the_module_itself(name: str) -> None
 
 @pytest.mark.parametrize("name", FOREIGN)
 def test_foreign_backbone_works_unchanged_and_keeps_the_symmetries(name: str) -> None:
-    model = PFGNN(FOREIGN[name](), 2, in_channels=4, width=D, steps=2, particles=3)
+    model = PFGNN.paper(FOREIGN[name](), 2, in_channels=4, width=D, steps=2, particles=3)
     graphs = [(*random_graph(7, 10, 4, seed=s)[:2], None) for s in range(3)]
     x, edge_index, edge_attr, batch = testing.collate(graphs)
     output = model(x, edge_index, edge_attr, batch)
@@ -82,7 +82,7 @@ def test_foreign_backbone_works_unchanged_and_keeps_the_symmetries(name: str) ->
 
 @pytest.mark.parametrize("name", FOREIGN_WITH_EDGES)
 def test_foreign_backbone_reads_raw_edge_features(name: str) -> None:
-    model = PFGNN(FOREIGN_WITH_EDGES[name](), 2, in_channels=3, width=D, steps=2, particles=3).eval()
+    model = PFGNN.paper(FOREIGN_WITH_EDGES[name](), 2, in_channels=3, width=D, steps=2, particles=3).eval()
     x, edge_index, edge_attr = random_graph(7, 10, 3)
     assert edge_attr is not None
     testing.assert_relabelling_invariant(model, x, edge_index, edge_attr)
@@ -101,7 +101,7 @@ def test_edge_features_of_one_axis() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
 def test_raw_edge_features_take_the_models_dtype(dtype: torch.dtype) -> None:
-    model = PFGNN(pyg.GINEConv(mlp(), edge_dim=3), 1, in_channels=3, width=D)
+    model = PFGNN.paper(pyg.GINEConv(mlp(), edge_dim=3), 1, in_channels=3, width=D)
     x, edge_index, edge_attr = random_graph(7, 10, 3)
     assert edge_attr is not None
     assert model(x, edge_index, edge_attr.to(dtype)).prediction.dtype == torch.float32
@@ -110,7 +110,7 @@ def test_raw_edge_features_take_the_models_dtype(dtype: torch.dtype) -> None:
 def test_gnns_that_read_edges_and_those_that_do_not_go_together() -> None:
     x, edge_index, edge_attr = random_graph(7, 10, 3)
     for options in ({"policy": GNNPolicy(GCN(D, 1), D)}, {"step_backbone": GCN(D)}):
-        model = PFGNN(GINE(D), 1, in_channels=3, edge_channels=3, **options).eval()
+        model = PFGNN.paper(GINE(D), 1, in_channels=3, edge_channels=3, **options).eval()
         assert edge_attr is not None
         first = model(x, edge_index, edge_attr).prediction
         assert not torch.equal(first, model(x, edge_index, -edge_attr).prediction)
@@ -118,11 +118,11 @@ def test_gnns_that_read_edges_and_those_that_do_not_go_together() -> None:
 
 def test_edges_without_features_get_a_constant() -> None:
     x, edge_index, _ = random_graph(7, 10, 3)
-    assert PFGNN(GINE(D), 1, in_channels=3, edge_channels=0)(x, edge_index).prediction.isfinite().all()
+    assert PFGNN.paper(GINE(D), 1, in_channels=3, edge_channels=0)(x, edge_index).prediction.isfinite().all()
 
 
 def test_each_step_has_parameters_of_its_own_unless_shared() -> None:
-    separate, shared = (PFGNN(GIN(D, layers=1), 1, steps=3, share_steps=share) for share in (False, True))
+    separate, shared = (PFGNN.paper(GIN(D, layers=1), 1, steps=3, share_steps=share) for share in (False, True))
     weights = [p for name, p in separate.refine.named_parameters() if name.endswith("mlp.0.weight")]
     assert len(weights) == 4
     assert all(not torch.equal(weights[i], weights[j]) for i in range(4) for j in range(i))
@@ -148,22 +148,22 @@ def test_copies_are_disjoint() -> None:
 def test_bad_backbones() -> None:
     x, edge_index, edge_attr = random_graph(7, 10, D)
     with pytest.raises(ValueError, match="edge_attr was given, but the backbone GIN does not read it"):
-        PFGNN(GIN(D), 1, in_channels=D)(x, edge_index, edge_attr)
+        PFGNN.paper(GIN(D), 1, in_channels=D)(x, edge_index, edge_attr)
     with pytest.raises(ValueError, match="edge_attr was given, but the backbone OwnModule does not read it"):
-        PFGNN(OwnModule(), 1, in_channels=D, width=D)(x, edge_index, edge_attr)
+        PFGNN.paper(OwnModule(), 1, in_channels=D, width=D)(x, edge_index, edge_attr)
     with pytest.raises(ValueError, match="edge_attr was given, but the backbone GIN does not read it"):
-        PFGNN(pyg.GIN(D, D, num_layers=1), 1, in_channels=D, width=D)(x, edge_index, edge_attr)
+        PFGNN.paper(pyg.GIN(D, D, num_layers=1), 1, in_channels=D, width=D)(x, edge_index, edge_attr)
     with pytest.raises(ValueError, match=r"GCNConv must return a tensor of the shape of x, .*, but it returned shape"):
-        PFGNN(pyg.GCNConv(D, 5), 1, in_channels=D, width=D)(x, edge_index)
+        PFGNN.paper(pyg.GCNConv(D, 5), 1, in_channels=D, width=D)(x, edge_index)
     with pytest.raises(ValueError, match="width must be given, for the backbone GCNConv does not say its own"):
-        PFGNN(pyg.GCNConv(D, D), 1)
+        PFGNN.paper(pyg.GCNConv(D, D), 1)
     with pytest.raises(ValueError, match="GIN has width 8, but the model has width 9"):
-        PFGNN(GIN(D), 1, width=9)
+        PFGNN.paper(GIN(D), 1, width=9)
     with pytest.raises(ValueError, match="GCN has width 9, but the model has width 8"):
-        PFGNN(GIN(D), 1, step_backbone=GCN(9))
+        PFGNN.paper(GIN(D), 1, step_backbone=GCN(9))
     with pytest.raises(ValueError, match="Additive has width 4, but the model has width 8"):
-        PFGNN(GIN(D), 1, individualise=Additive(4))
+        PFGNN.paper(GIN(D), 1, individualise=Additive(4))
     with pytest.raises(ValueError, match=r"ReturnsATuple must return a tensor .* but it returned a tuple"):
-        PFGNN(ReturnsATuple(), 1, in_channels=D, width=D)(x, edge_index)
+        PFGNN.paper(ReturnsATuple(), 1, in_channels=D, width=D)(x, edge_index)
     with pytest.raises(TypeError, match="backbone must be a torch module"):
-        PFGNN(GIN, 1, width=D)  # type: ignore[arg-type]
+        PFGNN.paper(GIN, 1, width=D)  # type: ignore[arg-type]

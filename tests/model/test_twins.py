@@ -96,14 +96,14 @@ def assert_twins(model: PFGNN, device: torch.device) -> None:
 
 @pytest.mark.parametrize("name", BACKBONES)
 def test_backbones(name: str, device: torch.device) -> None:
-    model = PFGNN(BACKBONES[name](), 2, in_channels=D, steps=2, particles=3)
+    model = PFGNN.paper(BACKBONES[name](), 2, in_channels=D, steps=2, particles=3)
     assert_twins(model, device)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_options(name: str, device: torch.device) -> None:
     options = {"backbone": GIN(D, layers=1), **OPTIONS[name]()}
-    model = PFGNN(**options, out_channels=2, in_channels=D, steps=2, particles=3)
+    model = PFGNN.paper(**options, out_channels=2, in_channels=D, steps=2, particles=3)
     assert_twins(model, device)
 
 
@@ -115,7 +115,7 @@ def spaced(tensor: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("name", ["GIN", "PNA"])
 def test_inputs_with_strides(name: str, device: torch.device) -> None:
-    model = PFGNN(BACKBONES[name](), 2, in_channels=D, steps=2, particles=3).to(device)
+    model = PFGNN.paper(BACKBONES[name](), 2, in_channels=D, steps=2, particles=3).to(device)
     pairs = torch.tensor([[1, 0], [0, 1], [2, 1], [1, 2], [4, 3], [3, 4]], device=device)  # in order of targets
     x, batch = torch.randn(5, D, device=device), torch.tensor([0, 0, 0, 1, 1], device=device)
     node_key, graph_key = torch.arange(5, device=device) + 3, torch.tensor([5, 9], device=device)
@@ -129,7 +129,7 @@ def test_inputs_with_strides(name: str, device: torch.device) -> None:
 
 
 def test_graphs_without_edges(device: torch.device) -> None:
-    model = PFGNN(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3).to(device)
+    model = PFGNN.paper(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3).to(device)
     x, edge_index = torch.randn(4, D, device=device), torch.zeros(2, 0, dtype=torch.int64, device=device)
     found = []
     for mode in ("plain", "triton"):
@@ -140,4 +140,4 @@ def test_graphs_without_edges(device: torch.device) -> None:
 
 def test_more_particles_than_the_kernels_resample(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weigh, "MOST", 2)
-    assert_twins(PFGNN(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3), device)
+    assert_twins(PFGNN.paper(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3), device)

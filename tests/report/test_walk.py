@@ -10,7 +10,7 @@ from pfgnn.report.walk import count_colours, draw_walk, record_walk
 
 def test_the_walk_follows_one_particle_through_the_resampling(tmp_path: Path) -> None:
     torch.manual_seed(1)
-    model, graph = PFGNN(GIN(8), 2, steps=3, particles=6).eval(), csl(13, 5)
+    model, graph = PFGNN.paper(GIN(8), 2, steps=3, particles=6).eval(), csl(13, 5)
     walk = record_walk(model, graph)
     output = model(None, torch.from_numpy(graph.directed()[0]), batch=torch.zeros(13, dtype=torch.int64), seed=0)
     assert len(walk.colourings) == 4
@@ -33,6 +33,6 @@ def test_colours_closer_than_the_tolerance_are_one() -> None:
 
 def test_models_that_share_their_steps_or_have_none() -> None:
     graph = csl(13, 5)
-    assert len(record_walk(PFGNN(GIN(8), 2, steps=3, share_steps=True), graph).colourings) == 4
+    assert len(record_walk(PFGNN.paper(GIN(8), 2, steps=3, share_steps=True), graph).colourings) == 4
     with pytest.raises(ValueError, match="the model's steps must be at least 1, but it is 0"):
-        record_walk(PFGNN(GIN(8), 2, steps=0), graph)
+        record_walk(PFGNN.paper(GIN(8), 2, steps=0), graph)

@@ -207,7 +207,7 @@ def test_a_model_of_another_shape_is_refused() -> None:
 
 def test_a_trainer_refuses_a_checkpoint_of_another_model_or_run(tmp_path: Path) -> None:
     trainer(tmp_path, replace(CONFIG, epochs=1)).train()
-    other = PFGNN(GIN(4, layers=1), 2, steps=2, particles=3)
+    other = PFGNN.paper(GIN(4, layers=1), 2, steps=2, particles=3)
     with pytest.raises(ValueError, match=r"best\.safetensors does not fit the model: .* has shape"):
         trainer(tmp_path, model=other).resume(tmp_path / BEST)
     with pytest.raises(ValueError, match=r"last\.safetensors belongs to another run: seed was 0 there, but is 1 here"):

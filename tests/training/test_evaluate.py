@@ -19,7 +19,7 @@ ALL = np.arange(20)
 
 def model(level: str = "graph") -> PFGNN:
     torch.manual_seed(0)
-    return PFGNN(GIN(8, layers=1), 2, steps=2, particles=3, level=level)
+    return PFGNN.paper(GIN(8, layers=1), 2, steps=2, particles=3, level=level)
 
 
 def drawn(draws: Draws, number: int = 0, chosen: np.ndarray[tuple[int], np.dtype[np.int64]] = ALL) -> Tensor:

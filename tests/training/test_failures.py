@@ -20,7 +20,7 @@ class Bad(nn.Module):
 
     def __init__(self, healthy: int) -> None:
         super().__init__()
-        self.inner, self.left = PFGNN(GIN(8, layers=1), 2, steps=1, particles=2), healthy
+        self.inner, self.left = PFGNN.paper(GIN(8, layers=1), 2, steps=1, particles=2), healthy
 
     def forward(self, *arguments: Any, **options: Any) -> Any:
         output = self.inner(*arguments, **options)

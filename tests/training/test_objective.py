@@ -20,7 +20,8 @@ TARGET = 3.0
 
 
 def tiny(resample: torch.nn.Module | None = None, particles: int = 1) -> PFGNN:
-    model = PFGNN(GIN(3, layers=1), 1, steps=2, particles=particles, resample=resample or NoResampling())
+    torch.manual_seed(1)  # weights with which no relu is dead for all vertices
+    model = PFGNN.paper(GIN(3, layers=1), 1, steps=2, particles=particles, resample=resample or NoResampling())
     model = model.double()
     with torch.no_grad():
         for p in model.policy.parameters():
@@ -126,7 +127,7 @@ def test_every_draw_counts_also_those_of_discarded_ancestors() -> None:
 def test_total_is_task_plus_gamma_times_policy() -> None:
     log_prob = torch.tensor([[-1.0, -3.0], [-2.0, -2.0]])
     blank = torch.zeros(2, 2)
-    trace = [StepTrace(blank, blank, log_prob, blank, blank)] * 2
+    trace = [StepTrace(blank, blank, log_prob, blank, blank, blank, blank)] * 2
     losses = torch.tensor([1.0, 3.0])
     loss = Objective(gamma=0.5, baseline=no_baseline)(losses, trace)
     assert float(loss.task) == 2
@@ -172,7 +173,7 @@ def test_the_mean_over_shares_is_the_whole(parts: list[list[int]], baseline: obj
 
     def trace(rows: list[int]) -> list[StepTrace]:
         blank = torch.zeros(len(rows), 3)
-        return [StepTrace(blank, blank, log_prob[rows], blank, blank)]
+        return [StepTrace(blank, blank, log_prob[rows], blank, blank, blank, blank)]
 
     whole = objective(losses, trace(list(range(count))))
     want = torch.autograd.grad(whole.total, (losses, log_prob))
@@ -203,7 +204,7 @@ def test_one_graph_alone_has_no_others_for_a_baseline() -> None:
 def test_losses_of_another_shape(shape: tuple[int, ...]) -> None:
     blank = torch.zeros(2, 3)
     with pytest.raises(ValueError, match=r"losses must have one loss per graph, shape \[2\], but it has"):
-        Objective()(torch.zeros(shape), [StepTrace(*[blank] * 5)])
+        Objective()(torch.zeros(shape), [StepTrace(*[blank] * 7)])
 
 
 def test_negative_gamma() -> None:

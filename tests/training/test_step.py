@@ -71,7 +71,7 @@ def test_padding_changes_no_gradient(tmp_path: Path, task: str, device: torch.de
 
 
 def test_padding_does_not_enter_a_norm_over_the_batch(tmp_path: Path, device: torch.device) -> None:
-    model = PFGNN(GIN(8, layers=2, norm="batch"), 2, steps=1, particles=2)
+    model = PFGNN.paper(GIN(8, layers=2, norm="batch"), 2, steps=1, particles=2)
     of = trainer(tmp_path, replace(CONFIG, learning_rate=0.0, clip=None), model=model, fabric=make_fabric(device.type))
     for number, (plain, padded) in enumerate(zip(batches(of, False), batches(of, True), strict=True)):
         assert_same(results(of, of.plain, plain, number), results(of, of.plain, padded, number))

@@ -57,7 +57,7 @@ def trainer(
     level = "node" if data.task.level == "node" else "graph"
     torch.manual_seed(seed)
     return Trainer(
-        model or PFGNN(GIN(8, layers=1), data.task.outputs, steps=steps, particles=3, level=level),
+        model or PFGNN.paper(GIN(8, layers=1), data.task.outputs, steps=steps, particles=3, level=level),
         Examples(resident, targets, np.arange(cut), np.arange(cut, len(data))),
         data.task,
         config,

@@ -34,7 +34,7 @@ def update(folder: Path, fabric: Fabric, case: str) -> dict[str, Tensor]:
     config = replace(CONFIG, updates=1, epochs=None, batch_size=BATCHES[case], optimiser="sgd", learning_rate=1.0)
     config = replace(config, gamma=0.5, clip=1e-2 if case == "clipped" else None)
     torch.manual_seed(0)
-    model = PFGNN(GIN(8, layers=1), 2, steps=2, particles=3, level=task.level).double()
+    model = PFGNN.paper(GIN(8, layers=1), 2, steps=2, particles=3, level=task.level).double()
     of = trainer(folder, config, graphs(task=task), model=model, fabric=fabric)
     before = weights(of)
     of.train()
@@ -45,7 +45,7 @@ def predictions(fabric: Fabric, level: str, part: str) -> Tensor:
     """Predictions of an even or odd number of graphs, in no order."""
     data = graphs(task=NODES if level == "node" else CLASSES)
     torch.manual_seed(0)
-    model = PFGNN(GIN(8, layers=1), 2, steps=2, particles=3, level=level)
+    model = PFGNN.paper(GIN(8, layers=1), 2, steps=2, particles=3, level=level)
     chosen = np.array([11, 3, 19, 3, 0, 7])[: PARTS[part]]
     return predict(Forward(model, fabric), Resident(data), chosen, Draws(5, batch_size=2), 1)
 
@@ -53,7 +53,7 @@ def predictions(fabric: Fabric, level: str, part: str) -> Tensor:
 def normed(folder: Path, fabric: Fabric) -> Trainer:
     """A model whose buffers change in training, after two epochs."""
     torch.manual_seed(0)
-    model = PFGNN(GIN(8, layers=1, norm="batch"), 2, steps=1, particles=2)
+    model = PFGNN.paper(GIN(8, layers=1, norm="batch"), 2, steps=1, particles=2)
     of = trainer(folder, replace(CONFIG, epochs=2, batch_size=5), model=model, fabric=fabric)
     of.train()
     return of

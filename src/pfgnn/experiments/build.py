@@ -24,12 +24,19 @@ from pfgnn.model import (
     PFGNN,
     PNA,
     Additive,
+    ByDistance,
+    Distinct,
     ESSResampling,
+    Exchange,
     GNNPolicy,
+    Independent,
+    MaxParticle,
+    MeanParticle,
     MLPPolicy,
     Multiplicative,
     NoObservation,
     NoResampling,
+    PerParticle,
     RandomNormal,
     SetObservation,
     SoftResampling,
@@ -38,6 +45,7 @@ from pfgnn.model import (
 )
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.individualise import Individualise
+from pfgnn.model.readout import Readout
 from pfgnn.model.rivals import GNNML3, PPGN, RNI, Alone, ChebNet
 
 __all__ = ["Inputs", "adapt", "build_model", "describe", "load_data", "part", "parts", "with_distances"]
@@ -55,11 +63,6 @@ BACKBONES: Mapping[str, Callable[..., Stack]] = {
 }
 READ_EDGES = ("gine", "pna", "mpnn")
 NEED_EDGES = ("gine", "mpnn")
-INDIVIDUALISE: Mapping[str, Callable[[int, float], Individualise]] = {
-    "multiplicative": Multiplicative,
-    "additive": Additive,
-    "random": RandomNormal,
-}
 
 
 def load_data(config: DataConfig, model: ModelConfig) -> Dataset:
@@ -157,7 +160,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         "out_channels": inputs.task.outputs,
         "in_channels": inputs.in_channels,
         "edge_channels": inputs.edge_channels,
-        "level": "node" if inputs.task.level == "node" else "graph",  # pairs are told apart by outputs of graphs
+        "level": _level(inputs),
         "pool": config.pool,
     }
     if config.kind == "ppgn":
@@ -167,7 +170,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         return RNI(backbone, share=config.share, particles=config.particles, **common)
     if config.steps == 0:
         return Alone(backbone, **common)
-    D, step_layers = config.width, config.step_layers or config.layers
+    D, T, step_layers = config.width, config.steps, config.step_layers or config.layers
     policies: dict[str, Callable[[], nn.Module]] = {
         "mlp": lambda: MLPPolicy(D),
         "gnn": lambda: GNNPolicy(_backbone(config, step_layers, inputs), D),
@@ -179,21 +182,50 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         "ess": lambda: ESSResampling(SoftResampling(config.alpha)),
         "none": NoResampling,
     }
+    individualise: dict[str, Callable[[], Individualise]] = {
+        "distance": lambda: ByDistance(D, T, config.max_distance, config.share),
+        "multiplicative": lambda: Multiplicative(D, config.share),
+        "additive": lambda: Additive(D, config.share),
+        "random": lambda: RandomNormal(D, config.share),
+    }
+    told = config.exchange
+    exchange = Exchange(D, mean=told in ("both", "mean"), mark=told in ("both", "mark")) if told != "none" else False
+    del common["level"], common["pool"]
     return PFGNN(
         backbone,
-        steps=config.steps,
+        steps=T,
         particles=config.particles,
         step_backbone=_backbone(config, step_layers, inputs),
         share_steps=config.share_steps,
-        vertices_per_step=config.vertices_per_step,
         mask_used=config.mask_used,
         policy=policies[config.policy](),
-        individualise=INDIVIDUALISE[config.individualise](D, config.share),
+        sample=Distinct() if config.sampling == "distinct" else Independent(config.vertices_per_step),
+        individualise=individualise[config.individualise](),
+        exchange=exchange,
         observe=SetObservation(D) if config.observe == "set" else NoObservation(),
         resample=resampling[config.resample](),
-        second_moment=config.second_moment,
+        readout=_readout(config, inputs),
         **common,
     )
+
+
+def _readout(config: ModelConfig, inputs: Inputs) -> Readout:
+    layers = (config.layers, *(config.step_layers or config.layers,) * config.steps)
+    common: dict[str, Any] = {
+        "level": _level(inputs),
+        "pool": config.pool,
+        "join": layers if config.join_layers else (),
+    }
+    size = (config.width, config.steps, inputs.task.outputs)
+    if config.readout == "mean":
+        return MeanParticle(*size, **common, second_moment=config.second_moment)
+    if config.readout == "max":
+        return MaxParticle(*size, **common)
+    return PerParticle(*size, **common, scale=1 / inputs.mean_nodes if config.pool == "sum" else 1.0)
+
+
+def _level(inputs: Inputs) -> str:
+    return "node" if inputs.task.level == "node" else "graph"  # pairs are told apart by outputs of graphs
 
 
 def _backbone(config: ModelConfig, layers: int, inputs: Inputs) -> Stack:
@@ -202,7 +234,13 @@ def _backbone(config: ModelConfig, layers: int, inputs: Inputs) -> Stack:
             f"model.backbone must be one that needs no edge features, such as gin, for {inputs.name}, which has none "
             f"here, but it is {config.backbone}"
         )
-    options: dict[str, Any] = {"layers": layers, "norm": config.norm, "residual": config.residual}
+    options: dict[str, Any] = {
+        "layers": layers,
+        "norm": config.norm,
+        "residual": config.residual,
+        "feed_forward": config.feed_forward,
+        "dropout": config.dropout,
+    }
     if config.backbone == "pna":
         options |= {
             "towers": config.towers,

@@ -46,7 +46,7 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The model; defaults are the paper's, see :class:`pfgnn.model.PFGNN` for the parts.
+    """The model. See :class:`pfgnn.model.PFGNN` for the parts, and docs/method.md for why the defaults are these.
 
     Args:
         kind: PF-GNN, or a rival: "rni" (random node initialisation), "ppgn" (3-WL).
@@ -55,11 +55,24 @@ class ModelConfig:
         layers: of the first refinement.
         step_layers: of each step's refinement; as many by default.
         towers: of PNA.
-        norm, residual: of the backbone's layers.
+        norm, residual, feed_forward, dropout: of the backbone's layers.
         steps: T.
         particles: K.
+        share_steps: one set of parameters for the refinements of all steps.
+        policy: how vertices are scored.
+        sampling: "distinct" paths, or "independent" draws of the particles, as in the paper.
+        vertices_per_step: drawn at once by a particle; more than 1 only with independent draws.
+        mask_used: never individualise a vertex twice.
+        individualise: "distance" marks all vertices by their distance to the drawn one; the others change that alone.
+        max_distance: distances beyond it are not told apart.
         share: of the dimensions that the individualisation changes, or, with "rni", that are random.
-        alpha: of soft resampling.
+        exchange: what particles tell each other in every layer: their "mean", their "mark", "both" or "none".
+        observe: how particles are weighed.
+        resample, alpha: how particles are replaced by their weights; "none" with distinct paths, which need no other.
+        readout: "particle" reads each particle by itself, "mean" the mean particle, "max" the largest.
+        second_moment: of the mean particle.
+        join_layers: read all layers of a refinement, not only the last.
+        pool: over the nodes of a graph.
     """
 
     kind: Literal["pfgnn", "rni", "ppgn"] = "pfgnn"
@@ -70,19 +83,26 @@ class ModelConfig:
     towers: int = 1
     norm: Literal["graph", "batch", "layer", "none"] = "graph"
     residual: bool = True
-    steps: int = 3
-    particles: int = 8
+    feed_forward: bool = True
+    dropout: float = 0.0
+    steps: int = 1
+    particles: int = 16
     share_steps: bool = False
+    policy: Literal["uniform", "mlp", "gnn"] = "uniform"
+    sampling: Literal["distinct", "independent"] = "distinct"
     vertices_per_step: int = 1
     mask_used: bool = False
-    policy: Literal["mlp", "gnn", "uniform"] = "mlp"
-    individualise: Literal["multiplicative", "additive", "random"] = "multiplicative"
+    individualise: Literal["distance", "multiplicative", "additive", "random"] = "distance"
+    max_distance: int = 5
     share: float = 1.0
-    observe: Literal["set", "none"] = "set"
-    resample: Literal["soft", "systematic", "ess", "none"] = "soft"
+    exchange: Literal["both", "mean", "mark", "none"] = "both"
+    observe: Literal["none", "set"] = "none"
+    resample: Literal["none", "soft", "systematic", "ess"] = "none"
     alpha: float = 0.5
-    pool: Literal["mean", "sum", "max"] = "mean"
+    readout: Literal["particle", "mean", "max"] = "particle"
     second_moment: bool = False
+    join_layers: bool = False
+    pool: Literal["sum", "mean", "max"] = "sum"
 
 
 @dataclass(frozen=True)

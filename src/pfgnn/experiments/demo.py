@@ -109,7 +109,7 @@ def build(config: DemoConfig, steps: int) -> PFGNN:
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
         backbone = GIN(config.width, config.layers)
-        return PFGNN(backbone, len(SKIPS), steps=steps, particles=config.particles)
+        return PFGNN.paper(backbone, len(SKIPS), steps=steps, particles=config.particles)
 
 
 def run_model(name: str, model: PFGNN, config: DemoConfig, progress: Callable[[str, int, float], None]) -> DemoRow:

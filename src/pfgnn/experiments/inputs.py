@@ -24,6 +24,7 @@ class Inputs:
         in_channels: of the nodes, see :class:`pfgnn.model.PFGNN`.
         edge_channels: of the edges; None without edge features.
         mean_log_degree: of the training graphs' nodes, by which PNA scales.
+        mean_nodes: of a training graph, by which sums over nodes are scaled.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Inputs:
     in_channels: Channels
     edge_channels: Channels | None
     mean_log_degree: float
+    mean_nodes: float
 
     def to_json(self) -> dict[str, Any]:
         """The inputs as JSON values."""
@@ -52,7 +54,8 @@ def describe(dataset: Dataset, train: IntArray) -> Inputs:
     """The inputs of a dataset whose graphs ``train`` are trained on."""
     degrees = torch.from_numpy(_degrees(dataset.subset(train)))
     channels = (dataset.in_channels, dataset.edge_channels)
-    return Inputs(dataset.name, dataset.task, *channels, mean_log_degree(degrees))
+    mean_nodes = float(dataset.node_counts[train].mean())
+    return Inputs(dataset.name, dataset.task, *channels, mean_log_degree(degrees), mean_nodes)
 
 
 def _degrees(dataset: Dataset) -> IntArray:

@@ -22,6 +22,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
         "at least 1",
         lambda value: value >= 1,
         "model.width model.layers model.step_layers model.towers model.particles model.vertices_per_step "
+        "model.max_distance "
         "training.epochs training.updates training.batch_size training.copies training.union training.block "
         "training.validate_every "
         "training.patience training.checkpoint_every evaluation.particles evaluation.draws evaluation.batch_size "
@@ -37,6 +38,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("above 0", lambda value: value > 0, "training.learning_rate training.clip"),
     ("above 0 and at most 1", lambda value: 0 < value <= 1, "model.share"),
     ("between 0 and 1", lambda value: 0 <= value <= 1, "model.alpha"),
+    ("at least 0 and below 1", lambda value: 0 <= value < 1, "model.dropout training.schedule.warm_up"),
     ("above 0 and below 1", lambda value: 0 < value < 1, "training.schedule.factor evaluation.pairs.level"),
     ("in 0..2**63 - 1", lambda value: 0 <= value < 2**63, "seed"),
 )
@@ -92,12 +94,16 @@ def check(config: Config) -> None:
             f"one of training.epochs and training.updates must be null, the other not, but they are {came}"
         )
     schedule = training.schedule
-    if not 0 <= schedule.warm_up < 1:
-        raise ValueError(f"training.schedule.warm_up must be at least 0 and below 1, but it is {schedule.warm_up}")
     if schedule.kind in ("plateau", "cosine") and schedule.min_lr > training.learning_rate:
         raise ValueError(
             f"training.schedule.min_lr must be at most training.learning_rate, {training.learning_rate}, "
             f"but it is {schedule.min_lr}"
+        )
+    model = config.model
+    if model.vertices_per_step > 1 and model.sampling == "distinct":
+        raise ValueError(
+            f"model.vertices_per_step must be 1 with model.sampling distinct, but it is {model.vertices_per_step}; "
+            "model.sampling=independent draws several"
         )
     if foreign := {"name", "root", "edge_features"} & config.data.options.keys():
         raise ValueError(f"data.options must hold options of the generator, but it has {', '.join(sorted(foreign))}")

@@ -47,11 +47,14 @@ def normalise_batch(h: Tensor, norming: BatchNorming, nodes: Segments, padding: 
     return norming.scale * (h - mean) * torch.rsqrt(variance + norming.eps) + norming.shift
 
 
-def activate_batch(h: Tensor, x: Tensor | None, norming: BatchNorming, nodes: Segments, padding: int) -> Tensor:
-    """relu of :func:`normalise_batch`, plus x if it is given: [N, ..., D] -> same."""
+def activate_batch(
+    h: Tensor, x: Tensor | None, norming: BatchNorming, nodes: Segments, padding: int, relu: bool = True
+) -> Tensor:
+    """relu of :func:`normalise_batch`, plus x if it is given: [N, ..., D] -> same; or without the relu."""
     if nodes.start is not None and fast(h):
-        return apply(_Activate, h, x, *norming, nodes.start[nodes.size - padding])
-    y = normalise_batch(h, norming, nodes, padding).relu()
+        return apply(_Activate, h, x, *norming, nodes.start[nodes.size - padding], relu)
+    y = normalise_batch(h, norming, nodes, padding)
+    y = y.relu() if relu else y
     return y if x is None else x + y
 
 
@@ -61,12 +64,12 @@ class _Activate(torch.autograd.Function):
         from pfgnn.kernels.triton_batch_norm import activate, moments
         from pfgnn.kernels.triton_rows import apart
 
-        *fields, real = rest  # the number of nodes that are no padding, []
+        *fields, real, ctx.relu = rest  # real: the number of nodes that are no padding, []
         norming, h = BatchNorming(*fields), apart(h)
         mean, root = moments(h, norming, real)
         ctx.save_for_backward(h, mean, root, real, *norming[:4])
         ctx.rest, ctx.residual = norming[4:], None if x is None else x.dtype
-        return activate(h, None if x is None else x.contiguous(), norming, mean, root)
+        return activate(h, None if x is None else x.contiguous(), norming, mean, root, ctx.relu)
 
     @staticmethod
     @once
@@ -75,5 +78,5 @@ class _Activate(torch.autograd.Function):
 
         h, mean, root, real, *tensors = ctx.saved_tensors
         g = gradients[0].contiguous()
-        dh, of_parameters = activate_backward(g, h, BatchNorming(*tensors, *ctx.rest), mean, root, real)
-        return dh, None if ctx.residual is None else g.to(ctx.residual), *of_parameters, *(None,) * 7
+        dh, of_parameters = activate_backward(g, h, BatchNorming(*tensors, *ctx.rest), mean, root, real, ctx.relu)
+        return dh, None if ctx.residual is None else g.to(ctx.residual), *of_parameters, *(None,) * 8

@@ -31,11 +31,12 @@ def normalise_graphs(h: Tensor, norming: Norming, nodes: Segments) -> Tensor:
     return scale * centred * spread(torch.rsqrt(variance + eps), nodes) + shift
 
 
-def activate_graphs(h: Tensor, x: Tensor | None, norming: Norming, nodes: Segments) -> Tensor:
-    """relu of :func:`normalise_graphs`, plus x if it is given: [N, ..., D] -> same."""
+def activate_graphs(h: Tensor, x: Tensor | None, norming: Norming, nodes: Segments, relu: bool = True) -> Tensor:
+    """relu of :func:`normalise_graphs`, plus x if it is given: [N, ..., D] -> same; or without the relu."""
     if nodes.start is not None and fast(h):
-        return apply(_Activate, h, x, *norming, nodes)
-    y = normalise_graphs(h, norming, nodes).relu()
+        return apply(_Activate, h, x, *norming, nodes, relu)
+    y = normalise_graphs(h, norming, nodes)
+    y = y.relu() if relu else y
     return y if x is None else x + y
 
 
@@ -45,9 +46,9 @@ class _Activate(torch.autograd.Function):
         from pfgnn.kernels.triton_norm import activate
         from pfgnn.kernels.triton_rows import apart
 
-        *norming, nodes = rest
+        *norming, nodes, ctx.relu = rest
         h, x = apart(h), None if x is None else x.contiguous()
-        out, mean, root = activate(h, x, Norming(*norming), nodes.start)
+        out, mean, root = activate(h, x, Norming(*norming), nodes.start, ctx.relu)
         ctx.save_for_backward(h, mean, root, *norming[:3])
         ctx.rest, ctx.start, ctx.residual = norming[3:], nodes.start, None if x is None else x.dtype
         return out
@@ -59,6 +60,7 @@ class _Activate(torch.autograd.Function):
 
         h, mean, root, *parameters = ctx.saved_tensors
         g = gradients[0].contiguous()
-        dh, parts = activate_backward(g, h, Norming(*parameters, *ctx.rest), mean, root, ctx.start, h.shape[-1])
+        norming = Norming(*parameters, *ctx.rest)
+        dh, parts = activate_backward(g, h, norming, mean, root, ctx.start, h.shape[-1], ctx.relu)
         of_parameters = parts.sum(0).to(parameters[0].dtype).unbind()
-        return dh.view(h.shape), None if ctx.residual is None else g.to(ctx.residual), *of_parameters, None, None, None
+        return dh.view(h.shape), None if ctx.residual is None else g.to(ctx.residual), *of_parameters, *(None,) * 4

@@ -72,24 +72,30 @@ def _normal(h, row, column, mask, mean, root, scale, shift, D, stride, limit):
 
 @triton.jit
 def batch_forward(
-    h, x, mean, root, scale, shift, out, M, D, stride, limit, RESIDUAL: tl.constexpr, R: tl.constexpr, C: tl.constexpr
-):
+    h, x, mean, root, scale, shift, out, M, D, stride, limit,
+    RESIDUAL: tl.constexpr, RELU: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
     row, column = _place(R, C)
     mask = (row < M) & (column < D)[None, :]
     _, _, y = _normal(h, row, column, mask, mean, root, scale, shift, D, stride, limit)
-    y = relu(y)
+    if RELU:
+        y = relu(y)
     if RESIDUAL:
         y += tl.load(x + row * D + column[None, :], mask, 0.0).to(tl.float32)
     tl.store(out + row * D + column[None, :], y, mask)
 
 
 @triton.jit
-def batch_back_parts(g, h, mean, root, scale, shift, parts, M, D, stride, limit, R: tl.constexpr, C: tl.constexpr):
+def batch_back_parts(
+    g, h, mean, root, scale, shift, parts, M, D, stride, limit, RELU: tl.constexpr, R: tl.constexpr, C: tl.constexpr
+):
     """What a program's rows add to the gradients of γ and β."""
     row, column = _place(R, C)
     mask = (row < M) & (column < D)[None, :]
     _, n, y = _normal(h, row, column, mask, mean, root, scale, shift, D, stride, limit)
-    dz = tl.where(y > 0, tl.load(g + row * D + column[None, :], mask, 0.0).to(tl.float32), 0.0)
+    dz = tl.load(g + row * D + column[None, :], mask, 0.0).to(tl.float32)
+    if RELU:
+        dz = tl.where(y > 0, dz, 0.0)
     place = parts + tl.program_id(0) * 2 * D + column
     tl.store(place, tl.sum(dz * n, 0), column < D)
     tl.store(place + D, tl.sum(dz, 0), column < D)
@@ -98,13 +104,15 @@ def batch_back_parts(g, h, mean, root, scale, shift, parts, M, D, stride, limit,
 @triton.jit
 def batch_back(
     g, h, mean, root, scale, shift, total, real, dh, M, K, D, stride, limit,
-    TRAINING: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    TRAINING: tl.constexpr, RELU: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     row, column = _place(R, C)
     inside = column < D
     mask = (row < M) & inside[None, :]
     v, n, y = _normal(h, row, column, mask, mean, root, scale, shift, D, stride, limit)
-    d = tl.where(y > 0, tl.load(g + row * D + column[None, :], mask, 0.0).to(tl.float32), 0.0)
+    d = tl.load(g + row * D + column[None, :], mask, 0.0).to(tl.float32)
+    if RELU:
+        d = tl.where(y > 0, d, 0.0)
     if TRAINING:  # μ and σ² follow the rows that are no padding
         count = tl.load(real) * K
         of_n, of_all = tl.load(total + column, inside, 0.0), tl.load(total + D + column, inside, 0.0)
@@ -132,21 +140,23 @@ def moments(h: Tensor, norming: BatchNorming, real: Tensor) -> tuple[Tensor, Ten
     return mean, root
 
 
-def activate(h: Tensor, x: Tensor | None, norming: BatchNorming, mean: Tensor, root: Tensor) -> Tensor:
-    """x + relu(γ (h - μ) / √(σ² + ε) + β)."""
+def activate(
+    h: Tensor, x: Tensor | None, norming: BatchNorming, mean: Tensor, root: Tensor, relu: bool = True
+) -> Tensor:
+    """x + relu(γ (h - μ) / √(σ² + ε) + β), or without the relu."""
     M, D, _, grid = _cut(h)
     dtype = torch.promote_types(h.dtype, norming.scale.dtype)
     out = h.new_empty(h.shape, dtype=dtype if x is None else torch.promote_types(dtype, x.dtype))
     with torch.cuda.device_of(h):
         batch_forward[grid](
             h, h if x is None else x, mean, root, norming.scale, norming.shift, out, M, D, _stride(h), norming.limit,
-            RESIDUAL=x is not None, R=ROWS, C=COLUMNS,
+            RESIDUAL=x is not None, RELU=relu, R=ROWS, C=COLUMNS,
         )  # fmt: skip
     return out
 
 
 def activate_backward(
-    g: Tensor, h: Tensor, norming: BatchNorming, mean: Tensor, root: Tensor, real: Tensor
+    g: Tensor, h: Tensor, norming: BatchNorming, mean: Tensor, root: Tensor, real: Tensor, relu: bool = True
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """The gradients of h, γ and β from that of the output, g."""
     M, D, K, grid = _cut(h)
@@ -154,11 +164,11 @@ def activate_backward(
     parts = torch.empty(grid[0], 2, D, device=h.device)
     shared = (g, h, mean, root, norming.scale, norming.shift)
     with torch.cuda.device_of(h):
-        batch_back_parts[grid](*shared, parts, M, D, _stride(h), norming.limit, R=ROWS, C=COLUMNS)
+        batch_back_parts[grid](*shared, parts, M, D, _stride(h), norming.limit, RELU=relu, R=ROWS, C=COLUMNS)
         total = parts.sum(0)
         batch_back[grid](
             *shared, total, real, dh, M, K, D, _stride(h), norming.limit,
-            TRAINING=norming.training, R=ROWS, C=COLUMNS,
+            TRAINING=norming.training, RELU=relu, R=ROWS, C=COLUMNS,
         )  # fmt: skip
     return dh, total.to(norming.scale.dtype).unbind()
 

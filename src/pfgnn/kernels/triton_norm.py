@@ -38,7 +38,7 @@ def _load(h, node, column, count, columns, step):
 @triton.jit
 def norm_forward(
     h, x, scale, shift, mean_scale, out, means, roots, start, K, D, stride, eps, limit,
-    RESIDUAL: tl.constexpr, LARGE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    RESIDUAL: tl.constexpr, RELU: tl.constexpr, LARGE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     first, count, column, inside = _place(start, K, D, C)
     h, x, out, step, n = h + first * stride, x + first * D, out + first * D, K * stride, tl.maximum(count, 1)
@@ -58,13 +58,17 @@ def norm_forward(
     root = 1 / tl.sqrt_rn(squares / n + eps)
     factor = tl.load(scale + column, inside, 0.0).to(tl.float32) * root
     offset = tl.load(shift + column, inside, 0.0).to(tl.float32)
-    y = relu(v * factor[None, :] + offset[None, :])
+    y = v * factor[None, :] + offset[None, :]
+    if RELU:
+        y = relu(y)
     if RESIDUAL:
         y += _load(x, node, c, count, D, K * D)
     tl.store(out + node * (K * D) + c, y, (node < count) & (c < D))
     for more in range(R, count, R):
         w = bounded(_load(h, node + more, c, count, D, step), limit)
-        y = relu((w - middle[None, :]) * factor[None, :] + offset[None, :])
+        y = (w - middle[None, :]) * factor[None, :] + offset[None, :]
+        if RELU:
+            y = relu(y)
         if RESIDUAL:
             y += _load(x, node + more, c, count, D, K * D)
         tl.store(out + (node + more) * (K * D) + c, y, (node + more < count) & (c < D))
@@ -73,18 +77,20 @@ def norm_forward(
 
 
 @triton.jit
-def _centred(g, h, node, c, count, K, D, stride, limit, middle, factor, beta):
+def _centred(g, h, node, c, count, K, D, stride, limit, middle, factor, beta, RELU: tl.constexpr):
     """h as it is, h - α μ, and the gradient before the activation."""
     v = _load(h, node, c, count, D, K * stride)
     centred = tl.where(node < count, bounded(v, limit) - middle[None, :], 0.0)
     dz = _load(g, node, c, count, D, K * D)
-    return v, centred, tl.where(centred * factor[None, :] + beta[None, :] > 0, dz, 0.0)
+    if RELU:
+        dz = tl.where(centred * factor[None, :] + beta[None, :] > 0, dz, 0.0)
+    return v, centred, dz
 
 
 @triton.jit
 def norm_back(
     g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, apart, limit,
-    LARGE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    RELU: tl.constexpr, LARGE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     first, count, column, inside = _place(start, K, D, C)
     g, h, dh, n = g + first * D, h + first * stride, dh + first * apart, tl.maximum(count, 1)
@@ -93,10 +99,10 @@ def norm_back(
     alpha = tl.load(mean_scale + column, inside, 0.0).to(tl.float32)
     beta = tl.load(shift + column, inside, 0.0).to(tl.float32)
     middle, factor = alpha * mean, tl.load(scale + column, inside, 0.0).to(tl.float32) * root
-    v, centred, dz = _centred(g, h, node, c, count, K, D, stride, limit, middle, factor, beta)
+    v, centred, dz = _centred(g, h, node, c, count, K, D, stride, limit, middle, factor, beta, RELU)
     sum_dz, sum_dz_c, sum_c = tl.sum(dz, 0), tl.sum(dz * centred, 0), tl.sum(centred, 0)
     for more in range(R, count, R):
-        _, w, dw = _centred(g, h, node + more, c, count, K, D, stride, limit, middle, factor, beta)
+        _, w, dw = _centred(g, h, node + more, c, count, K, D, stride, limit, middle, factor, beta, RELU)
         sum_dz += tl.sum(dw, 0)
         sum_dz_c += tl.sum(dw * w, 0)
         sum_c += tl.sum(w, 0)
@@ -108,7 +114,7 @@ def norm_back(
     there = dh + node * (K * apart) + c
     tl.store(there, tl.where(tl.abs(v) <= limit, d, 0.0), (node < count) & (c < apart))
     for more in range(R, count, R):
-        u, w, dw = _centred(g, h, node + more, c, count, K, D, stride, limit, middle, factor, beta)
+        u, w, dw = _centred(g, h, node + more, c, count, K, D, stride, limit, middle, factor, beta, RELU)
         d = factor[None, :] * dw - pull[None, :] * w - back[None, :]
         tl.store(there + more * (K * apart), tl.where(tl.abs(u) <= limit, d, 0.0), (node + more < count) & (c < apart))
     part = parts + tl.program_id(0) * 3 * D + column
@@ -117,8 +123,10 @@ def norm_back(
     tl.store(part + 2 * D, -mean * sum_dc, inside)
 
 
-def activate(h: Tensor, x: Tensor | None, norming: Norming, start: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """x + relu(norm(h)), and for the way back μ and 1 / √(mean c² + ε), [G K, D] each.
+def activate(
+    h: Tensor, x: Tensor | None, norming: Norming, start: Tensor, relu: bool = True
+) -> tuple[Tensor, Tensor, Tensor]:
+    """x + relu(norm(h)), or without the relu, and for the way back μ and 1 / √(mean c² + ε), [G K, D] each.
 
     All contiguous, but for h, whose rows may be apart.
     """
@@ -131,13 +139,20 @@ def activate(h: Tensor, x: Tensor | None, norming: Norming, start: Tensor) -> tu
     with torch.cuda.device_of(h):
         norm_forward[grid](
             h, h if x is None else x, scale, shift, mean_scale, out, means, roots, start,
-            K, D, h.view(-1, D).stride(0), eps, limit, x is not None, **blocks,
+            K, D, h.view(-1, D).stride(0), eps, limit, x is not None, relu, **blocks,
         )  # fmt: skip
     return out, means, roots
 
 
 def activate_backward(
-    g: Tensor, h: Tensor, norming: Norming, means: Tensor, roots: Tensor, start: Tensor, apart: int
+    g: Tensor,
+    h: Tensor,
+    norming: Norming,
+    means: Tensor,
+    roots: Tensor,
+    start: Tensor,
+    apart: int,
+    relu: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """The gradient of h from that of the output, g, in rows that are ``apart``, at most padded(D): [M, apart].
 
@@ -150,7 +165,7 @@ def activate_backward(
     parts = torch.empty(grid[0], 3, D, device=h.device)
     with torch.cuda.device_of(h):
         norm_back[grid](
-            g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, apart, limit, **blocks
+            g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, apart, limit, relu, **blocks
         )
     return dh, parts
 

@@ -2,11 +2,14 @@
 
 from pfgnn.model.backbones import GAT, GCN, GIN, GINE, GNNML1, MPNN, PNA, mean_log_degree
 from pfgnn.model.belief import Belief
-from pfgnn.model.individualise import Additive, Multiplicative, RandomNormal
+from pfgnn.model.exchange import Exchange
+from pfgnn.model.individualise import Additive, ByDistance, Multiplicative, RandomNormal
 from pfgnn.model.observe import NoObservation, SetObservation
 from pfgnn.model.pfgnn import PFGNN, Output, StepTrace
 from pfgnn.model.policy import GNNPolicy, MLPPolicy, UniformPolicy
+from pfgnn.model.readout import MaxParticle, MeanParticle, PerParticle
 from pfgnn.model.resample import ESSResampling, NoResampling, SoftResampling, SystematicResampling
+from pfgnn.model.sample import Distinct, Independent
 
 __all__ = [
     "GAT",
@@ -19,13 +22,20 @@ __all__ = [
     "PNA",
     "Additive",
     "Belief",
+    "ByDistance",
+    "Distinct",
     "ESSResampling",
+    "Exchange",
     "GNNPolicy",
+    "Independent",
     "MLPPolicy",
+    "MaxParticle",
+    "MeanParticle",
     "Multiplicative",
     "NoObservation",
     "NoResampling",
     "Output",
+    "PerParticle",
     "RandomNormal",
     "SetObservation",
     "SoftResampling",

@@ -14,7 +14,7 @@ class Belief(NamedTuple):
     """b_t(G) = ⟨H_t^k, w_t^k⟩ for k = 1..K (Equation 3), for each of G graphs.
 
     Fields: ``embeddings`` H [N, K, D], or [N, 1, D] while all particles are equal; ``log_weights`` log w [G, K],
-    normalised over K; ``used`` [N, K], the vertices a particle has individualised, or None where nobody asks.
+    normalised over K; ``used`` [N, K], the vertices a particle has individualised, or None if they are not tracked.
     """
 
     embeddings: Tensor
@@ -38,7 +38,9 @@ class Belief(NamedTuple):
     def select(self, ancestors: Tensor, log_weights: Tensor, nodes: Segments) -> "Belief":
         """Particle k becomes a copy of its ancestor, with new weights: ancestors, log_weights [G, K]."""
         used = None if self.used is None else self.used.gather(1, ancestors[nodes.index])
-        return Belief(select_particles(self.embeddings, ancestors, nodes), log_weights, used)
+        shared = self.embeddings.shape[1] == 1  # all particles are equal
+        embeddings = self.embeddings if shared else select_particles(self.embeddings, ancestors, nodes)
+        return Belief(embeddings, log_weights, used)
 
 
 def initial_belief(embeddings: Tensor, particles: int, num_graphs: int, track_used: bool) -> Belief:

@@ -14,9 +14,12 @@ from torch import Tensor
 from pfgnn.kernels.weigh import normalise
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.belief import Belief
+from pfgnn.model.context import Context
 from pfgnn.model.pfgnn import PFGNN
-from pfgnn.model.policy import FORBIDDEN, Draw, allowed_vertices, log_probabilities, mark_used
+from pfgnn.model.policy import FORBIDDEN, allowed_vertices, log_probabilities, mark_used
+from pfgnn.model.readout import embedding
 from pfgnn.model.refine import copies
+from pfgnn.model.sample import Draw
 
 
 class Level(NamedTuple):
@@ -24,7 +27,7 @@ class Level(NamedTuple):
 
     Fields: ``embeddings`` [n, P, D]; ``log_prob`` [P], log P(I), policy probabilities multiplied along the path;
     ``log_observation`` [P], log Π f_obs along it; ``vertices`` [P, t]; ``parents`` [P], each path's position in
-    the level before; ``used`` [n, P] or None.
+    the level before; ``used`` [n, P] or None; ``layers``, the outputs of the refinement's layers, if they are read.
     """
 
     embeddings: Tensor
@@ -33,6 +36,7 @@ class Level(NamedTuple):
     vertices: Tensor
     parents: Tensor
     used: Tensor | None
+    layers: list[Tensor]
 
     def belief(self) -> Belief:
         """The exact belief of this level: weights ∝ P(I) Π f_obs."""
@@ -51,36 +55,41 @@ def enumerate_tree(
 ) -> Tree:
     """Every path of T vertices of one graph, under the model's policy; arguments as in the model's forward."""
     H, graph, noise = model.prepare(x, edge_index, edge_attr, batch, seed=0)
-    if graph.num_graphs != 1 or model.vertices_per_step != 1 or model.individualise.stochastic:
+    if graph.num_graphs != 1 or model.sample.vertices != 1 or model.individualise.stochastic:
         raise ValueError(
-            "enumeration needs one graph, vertices_per_step=1 and an individualisation that draws nothing, "
-            f"but there are {graph.num_graphs} graphs, vertices_per_step={model.vertices_per_step} "
+            "enumeration needs one graph, one vertex a step and an individualisation that draws nothing, "
+            f"but there are {graph.num_graphs} graphs, vertices={model.sample.vertices} "
             f"and {type(model.individualise).__name__}"
         )
     n = len(H)
     nothing = H.new_zeros(1)
     none_used = torch.zeros(n, 1, dtype=torch.bool, device=H.device) if model.mask_used else None
     start = torch.zeros(1, 0, dtype=torch.int64, device=H.device)
-    levels = [Level(model.refine[0](H[:, None], graph), nothing, nothing, start, start.new_zeros(1), none_used)]
+    root, *layers = model.refined(0, H[:, None], graph, Context(noise, 0, start.new_zeros(1)))
+    levels = [Level(root, nothing, nothing, start, start.new_zeros(1), none_used, layers)]
     for t in range(1, model.steps + 1):
         last = levels[-1]
-        P = len(last.log_prob)
         log_p = log_probabilities(model.policy(last.embeddings, graph), allowed_vertices(last.used, graph), graph)
         possible = (log_p > FORBIDDEN / 2).T.nonzero()  # [P', 2]: every path with every vertex it may draw next
         parents, v = possible.unbind(1)
+        log_prob = last.log_prob[parents] + log_p[v, parents]
         drawn = v[None, :, None]  # [1, P', 1]
-        draw = Draw(drawn, torch.ones_like(drawn, dtype=torch.bool), log_p[v, parents][None])
-        k = torch.arange(len(v), device=v.device)
-        parted = last.embeddings if P == 1 else last.embeddings[:, parents]
-        embeddings = model.refine[t](model.individualise(parted, draw, noise, t, k), graph)
+        log_w = normalise((log_prob + last.log_observation[parents])[None])
+        every = torch.ones_like(drawn, dtype=torch.bool)
+        draw = Draw(drawn, every, log_p[v, parents][None], parents[None], log_w, None)
+        parted = last.embeddings if len(last.log_prob) == 1 else last.embeddings[:, parents]
+        used = None if last.used is None else mark_used(last.used[:, parents], draw.vertices, draw.valid)
+        belief = Belief(parted, log_w, used)
+        embeddings, *layers = model.transition(slice(0, len(v)), t, belief, draw, graph, noise)
         levels.append(
             Level(
                 embeddings,
-                last.log_prob[parents] + log_p[v, parents],
+                log_prob,
                 last.log_observation[parents] + model.observe(embeddings, graph)[0],
                 torch.cat([last.vertices[parents], v[:, None]], 1),
                 parents,
-                None if last.used is None else mark_used(last.used[:, parents], draw),
+                used,
+                layers,
             )
         )
     return Tree(levels, graph)
@@ -88,9 +97,8 @@ def enumerate_tree(
 
 def exact_features(model: PFGNN, tree: Tree) -> Tensor:
     """f̃(G) of line 15 with the exact belief in place of K particles: [1, (T + 1) D'] or [n, (T + 1) D']."""
-    return model.readout.features(
-        [model.readout.moments(level.belief(), tree.graph) for level in tree.levels], tree.graph
-    )
+    levels = enumerate(tree.levels)
+    return embedding([model.readout.read(t, level.belief(), tree.graph, level.layers) for t, level in levels])
 
 
 def exact_prediction(model: PFGNN, tree: Tree) -> Tensor:
@@ -102,12 +110,18 @@ def path_predictions(model: PFGNN, tree: Tree) -> Tensor:
     """The prediction of each path alone, as one particle (K = 1) would make it: [P, C] or [P n, C]."""
     path = torch.arange(len(tree.levels[-1].log_prob), device=tree.graph.batch.device)
     single = copies(tree.graph, len(path))
-    moments = []
-    for level in reversed(tree.levels):
-        H = level.embeddings[:, path].transpose(0, 1).flatten(0, 1)  # [n, P, D] -> [P n, D]
-        moments.append(model.readout.moments(Belief(H[:, None], H.new_zeros(len(path), 1), None), single))
+    readings = []
+    for t, level in reversed(list(enumerate(tree.levels))):
+        H, *layers = (_one_each(of, path) for of in (level.embeddings, *level.layers))
+        belief = Belief(H, H.new_zeros(len(path), 1), None)
+        readings.append(model.readout.read(t, belief, single, layers))
         path = level.parents[path]
-    return model.readout(moments[::-1], single)
+    return model.readout(readings[::-1])
+
+
+def _one_each(H: Tensor, path: Tensor) -> Tensor:
+    """One graph a path, with the path's colouring as its only particle: [n, P', D], path [P] -> [P n, 1, D]."""
+    return H[:, path].transpose(0, 1).flatten(0, 1)[:, None]
 
 
 def node_sum(H: Tensor) -> Tensor:

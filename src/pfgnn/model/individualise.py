@@ -2,13 +2,17 @@
 
 from abc import ABC, abstractmethod
 
+import torch
 from torch import Tensor, nn
 
+from pfgnn.kernels.distance import distances
 from pfgnn.kernels.particles import add_to_vertices, pick_vertices
+from pfgnn.kernels.table import look_up
+from pfgnn.model.batch import GraphBatch
 from pfgnn.model.mlp import MLP
 from pfgnn.model.numeric import check_positive, largest
-from pfgnn.model.policy import Draw
 from pfgnn.model.randomness import Noise, Purpose
+from pfgnn.model.sample import Draw
 
 
 class Individualise(nn.Module, ABC):
@@ -29,7 +33,7 @@ class Individualise(nn.Module, ABC):
         self.width = check_positive("width", width)
         self.dimensions = max(1, round(share * width))
 
-    def forward(self, H: Tensor, draw: Draw, noise: Noise, step: int, particles: Tensor) -> Tensor:
+    def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """Individualise the drawn vertices of every particle; see the class."""
         h = pick_vertices(H, draw.vertices, noise.nodes)  # [G, K, m, D]
         change = self.recolour(h, noise, step, particles) - h
@@ -64,6 +68,35 @@ class Additive(Learned):
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """h + MLP(h)."""
         return h + self.mlp(h)
+
+
+class ByDistance(Additive):
+    """h_u ← h_u + E_t[min(d(u, v), d_max + 1)] for every vertex u, after h_v ← h_v + MLP(h_v).
+
+    Refinement after an individualisation first finds the distances to the individualised vertex v. Here the network
+    is told them, so it need not learn to carry the mark of one vertex through its layers.
+
+    d(u, v) counts the edges of a shortest path from v to u. Edges are followed in their direction. Their features do
+    not count. All vertices beyond d_max share the last row with those that v cannot reach. If a particle individualises
+    several vertices at once, the nearest one counts.
+
+    Args:
+        width: D.
+        steps: T; each step has a table E_t of its own.
+        largest: d_max.
+        share: see :class:`Individualise`; it limits the recolouring of v, not the distances.
+    """
+
+    def __init__(self, width: int, steps: int, largest: int = 5, share: float = 1.0) -> None:
+        super().__init__(width, share)
+        self.largest = check_positive("largest", largest)
+        self.tables = nn.Parameter(torch.randn(check_positive("steps", steps, least=0), largest + 2, width))
+
+    def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """Individualise the drawn vertices of every particle; see the class."""
+        H = super().forward(H, draw, graph, noise, step, particles)
+        d = distances(draw.vertices, draw.valid, self.largest, graph.sources, graph.targets)  # [N, K]
+        return H + look_up(self.tables[step - 1], d.flatten()).view_as(H)
 
 
 class RandomNormal(Individualise):

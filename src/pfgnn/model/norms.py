@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.batch_norm import BatchNorming, activate_batch, normalise_batch
-from pfgnn.kernels.norm import Norming, activate_graphs, normalise_graphs
+from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
+from pfgnn.kernels.norm import Norming, activate_graphs
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import bounded, largest
 
@@ -53,7 +53,7 @@ class GraphNorm(Norm):
 
     def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
         """Normalise; see the class."""
-        return normalise_graphs(h, self.norming(h.dtype), graph.nodes)
+        return activate_graphs(h, None, self.norming(h.dtype), graph.nodes, relu=False)
 
     def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
         """relu(norm(h)), plus x if it is given."""
@@ -94,7 +94,7 @@ class BatchNorm(Norm):
 
     def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
         """Normalise; see the class."""
-        return normalise_batch(h, self._norming(h), graph.nodes, graph.padding)
+        return activate_batch(h, None, self._norming(h), graph.nodes, graph.padding, relu=False)
 
     def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
         """relu(norm(h)), plus x if it is given."""

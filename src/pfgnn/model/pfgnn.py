@@ -2,42 +2,53 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
-from torch.utils.checkpoint import checkpoint
 
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.streams import beside, joined
 from pfgnn.kernels.weigh import normalise
+from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.belief import Belief, effective_sample_size, initial_belief
+from pfgnn.model.chunks import Chunks
+from pfgnn.model.context import Context
+from pfgnn.model.exchange import Exchange
 from pfgnn.model.features import Constant, encoder
-from pfgnn.model.individualise import Individualise, Multiplicative
+from pfgnn.model.individualise import ByDistance, Individualise, Multiplicative
 from pfgnn.model.norms import BatchNorm
 from pfgnn.model.numeric import check_module, check_positive
-from pfgnn.model.observe import SetObservation
-from pfgnn.model.policy import Draw, MLPPolicy, allowed_vertices, draw_vertices, mark_used
+from pfgnn.model.observe import NoObservation, SetObservation
+from pfgnn.model.policy import MLPPolicy, UniformPolicy, check_scores
 from pfgnn.model.randomness import Noise, check_key, default_graph_key, default_node_key, make_noise
-from pfgnn.model.readout import Readout
+from pfgnn.model.readout import MeanParticle, PerParticle, Reading, Readout, embedding
 from pfgnn.model.refine import Refine, fresh_copy
-from pfgnn.model.resample import SoftResampling
+from pfgnn.model.resample import NoResampling, SoftResampling
+from pfgnn.model.sample import Distinct, Draw, Independent
 
 
 class StepTrace(NamedTuple):
     """What one step did, for all K particles, also those that its resampling dropped.
 
-    Fields: ``vertices`` [G, K, m], node numbers in the batch; ``valid`` [G, K, m], False where a graph had fewer than
-    m vertices to draw; ``log_prob`` [G, K] of the draws; ``log_weights`` [G, K] after the observation;
-    ``ancestors`` [G, K] of the resampling.
+    Fields:
+        vertices: the vertices drawn, as node numbers in the batch, [G, K, m].
+        valid: False where a graph had fewer than m vertices to draw, [G, K, m].
+        log_prob: log P of the draws under the policy, [G, K].
+        parents: the particle before the step that each one goes on from, [G, K].
+        entropy: of the policy; with independent draws its estimate -log P, without a gradient, [G, K].
+        log_weights: after the observation, [G, K].
+        ancestors: of the resampling, [G, K].
     """
 
     vertices: Tensor
     valid: Tensor
     log_prob: Tensor
+    parents: Tensor
+    entropy: Tensor
     log_weights: Tensor
     ancestors: Tensor
 
@@ -48,23 +59,31 @@ class StepTrace(NamedTuple):
 
 
 class Output(NamedTuple):
-    """``prediction`` [G, C] or [N, C] from the ``embedding`` f̃(G) [G, (T + 1) D'] or [N, (T + 1) D'].
+    """What a pass returns.
 
-    And the final ``belief``, and the ``trace``, a :class:`StepTrace` per step.
+    Fields:
+        prediction: [G, C] or [N, C], made from the embedding.
+        embedding: f̃(G), [G, (T + 1) D'] or [N, (T + 1) D'].
+        belief: the particles and weights at the end.
+        trace: what each step did, T of them.
+        readings: what was read of each step, T + 1 of them.
     """
 
     prediction: Tensor
     embedding: Tensor
     belief: Belief
     trace: list[StepTrace]
+    readings: list[Reading]
 
 
 class PFGNN(nn.Module):
     """Any GNN plus a particle filter over the individualise-and-refine search tree.
 
-    K particles, each a colouring (node embeddings) of the same graph, take T steps down the tree: draw a vertex
-    from a learned policy, individualise it, refine with the GNN, weigh the particle, resample. The belief's mean
-    particles of all steps are read out.
+    K particles, each a colouring (node embeddings) of the same graph, take T steps down the tree: draw a vertex,
+    individualise it, refine with the GNN, weigh the particle. The beliefs of all steps are read out.
+
+    The defaults are what was measured to work best, see docs/method.md: distinct paths drawn uniformly, marks by
+    distance, particles that exchange what they see, a readout per particle. :meth:`paper` makes the paper's model.
 
     Args:
         backbone: the GNN, from width D to width D: a shipped one, or any module with
@@ -76,12 +95,18 @@ class PFGNN(nn.Module):
         steps: T, the individualisations of a particle. With T = 0 the model is its backbone.
         particles: K; may be changed at each call.
         step_backbone: another GNN for the steps, e.g. one with fewer layers; copied in the same way.
-        share_steps: one set of parameters for the GNN of all steps (the paper has one each).
-        vertices_per_step: m, vertices individualised at once.
+        share_steps: one set of parameters for the GNN of all steps.
         mask_used: never individualise a vertex twice, while there are others.
         width: D, where the backbone does not say its ``width``.
-        policy, individualise, observe, resample: the steps' parts; the paper's by default.
-        level, pool, second_moment: see :class:`Readout`.
+        policy: scores the vertices; :class:`UniformPolicy` by default.
+        sample: draws from the scores; :class:`Distinct` by default.
+        individualise: marks the drawn vertices; :class:`ByDistance` by default.
+        exchange: what particles tell each other while they are refined. True for :class:`Exchange` where the step's
+            backbone is a shipped one; False for nothing.
+        observe: weighs the particles; :class:`NoObservation` by default.
+        resample: replaces particles by their weights; :class:`NoResampling` by default.
+        readout: from beliefs to the prediction; :class:`PerParticle` by default.
+        level, pool: of the default readout, see :class:`Readout`.
     """
 
     def __init__(
@@ -91,46 +116,90 @@ class PFGNN(nn.Module):
         *,
         in_channels: int | Sequence[int] = 0,
         edge_channels: int | Sequence[int] | None = None,
-        steps: int = 3,
-        particles: int = 8,
+        steps: int = 1,
+        particles: int = 16,
         step_backbone: nn.Module | None = None,
         share_steps: bool = False,
-        vertices_per_step: int = 1,
         mask_used: bool = False,
         width: int | None = None,
         policy: nn.Module | None = None,
+        sample: nn.Module | None = None,
         individualise: Individualise | None = None,
+        exchange: Exchange | bool = True,
         observe: nn.Module | None = None,
         resample: nn.Module | None = None,
+        readout: Readout | None = None,
         level: str = "graph",
-        pool: str = "mean",
-        second_moment: bool = False,
+        pool: str = "sum",
     ) -> None:
         super().__init__()
         D = self.width = _width(backbone, width)
-        self.steps = check_positive("steps", steps, least=0)
+        T = self.steps = check_positive("steps", steps, least=0)
         self.particles = check_positive("particles", particles)
-        self.vertices_per_step = check_positive("vertices_per_step", vertices_per_step)
         self.mask_used = mask_used
         self.encode_nodes = encoder("x", in_channels, D)
         self.encode_edges = None if edge_channels is None else encoder("edge_attr", edge_channels, D)
         self.refine = nn.ModuleList([Refine(backbone)])  # [0] before the first step, [t] in step t
         model_of_step = backbone if step_backbone is None else step_backbone
         _width(model_of_step, D)
-        for t in range(self.steps):
-            self.refine.append(self.refine[1] if share_steps and t else Refine(fresh_copy(model_of_step)))
-        self.policy = MLPPolicy(D) if policy is None else policy
-        self.individualise = Multiplicative(D) if individualise is None else individualise
-        self.observe = SetObservation(D) if observe is None else observe
-        self.resample = SoftResampling() if resample is None else resample
-        for name in ("policy", "individualise", "observe", "resample"):
+        if isinstance(exchange, bool):
+            talk = Exchange(D) if exchange and isinstance(model_of_step, Stack) else None
+        else:
+            talk = exchange
+        for t in range(T):
+            again = share_steps and t > 0
+            self.refine.append(self.refine[1] if again else Refine(fresh_copy(model_of_step), talk))
+        self.policy = UniformPolicy() if policy is None else policy
+        self.sample = Distinct() if sample is None else sample
+        self.individualise = ByDistance(D, T) if individualise is None else individualise
+        self.observe = NoObservation() if observe is None else observe
+        self.resample = NoResampling() if resample is None else resample
+        self.readout = PerParticle(D, T, out_channels, level, pool) if readout is None else readout
+        for name in ("policy", "sample", "individualise", "observe", "resample", "readout"):
             check_module(name, getattr(self, name))
         _width(self.individualise, D)
-        C = check_positive("out_channels", out_channels)
-        self.readout = Readout(D, steps, C, level, pool, second_moment)
         # The seed of the next training pass. Saved with the parameters, so that a resumed run draws as if unbroken.
         self.register_buffer("passes", torch.zeros((), dtype=torch.int64))
         self.passes: Tensor
+
+    @classmethod
+    def paper(
+        cls,
+        backbone: nn.Module,
+        out_channels: int,
+        *,
+        steps: int = 3,
+        particles: int = 8,
+        width: int | None = None,
+        level: str = "graph",
+        pool: str = "mean",
+        second_moment: bool = False,
+        vertices_per_step: int = 1,
+        **options: Any,
+    ) -> "PFGNN":
+        """PF-GNN as the paper has it.
+
+        A learned policy, independent draws, multiplicative individualisation, an observation function, soft resampling,
+        and the mean particle of each step.
+
+        Args:
+            backbone, out_channels, steps, particles, width: as in the constructor.
+            level, pool, second_moment: see :class:`MeanParticle`.
+            vertices_per_step: m, vertices individualised at once.
+            options: any other argument of the constructor, in place of the paper's.
+        """
+        D, T = _width(backbone, width), check_positive("steps", steps, least=0)
+        paper: dict[str, Any] = {
+            "policy": MLPPolicy(D),
+            "sample": Independent(check_positive("vertices_per_step", vertices_per_step)),
+            "individualise": Multiplicative(D),
+            "exchange": False,
+            "observe": SetObservation(D),
+            "resample": SoftResampling(),
+            "readout": MeanParticle(D, T, out_channels, level, pool, second_moment=second_moment),
+        }
+        chosen = {name: part for name, part in options.items() if part is not None}
+        return cls(backbone, out_channels, steps=steps, particles=particles, width=width, **(paper | chosen))
 
     def forward(
         self,
@@ -168,39 +237,42 @@ class PFGNN(nn.Module):
         H, graph, noise = self.prepare(
             x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs, padding
         )  # 3
-        size = self._chunk(chunk, K)
-        chunks = [slice(k, min(k + size, K)) for k in range(0, K, size)]
-
-        belief = initial_belief(self.refine[0](H[:, None], graph).squeeze(1), K, graph.num_graphs, self.mask_used)  # 4
-        moments, trace = [self.readout.moments(belief, graph)], []
+        chunks, whole = Chunks(K, self._chunk(chunk, K)), Chunks(1, 1)  # before the first step all particles are one
+        H, *layers = self.refined(0, H[:, None], graph, Context(noise, 0, torch.zeros_like(graph.batch[:1])))
+        belief = initial_belief(H.squeeze(1), K, graph.num_graphs, self.mask_used)  # 4
+        readings, trace = [self.readout.read(0, belief, graph, layers)], []
         for t in range(1, self.steps + 1):  # 5
-            H, draw = _join([self._recomputed(t, belief, graph, noise, part, size < K) for part in chunks])  # 6-10
+            [scores] = (chunks if t > 1 else whole).run(self.score, belief, graph)  # 6
+            if num_graphs is None:
+                check_scores(self.policy, scores, t)
+            draw: Draw = self.sample(scores, belief, graph, noise, t)  # 7
+            belief = draw.follow(belief, graph)
+            H, *layers = chunks.run(self.transition, t, belief, draw, graph, noise)  # 8-10
             log_w = normalise(belief.log_weights + self.observe(H, graph))  # 11
-            belief = Belief(H, log_w, mark_used(belief.used, draw))
-            moments.append(self.readout.moments(belief, graph))  # before resampling, which only adds variance
+            belief = belief._replace(embeddings=H, log_weights=log_w)
+            readings.append(self.readout.read(t, belief, graph, layers))  # before resampling, which only adds variance
             belief, ancestors = self.resample(belief, noise, t)  # 12
-            trace.append(StepTrace(*draw, log_w, ancestors))
-        f = self.readout.features(moments, graph)  # 15
-        return Output(self.readout.head(f), f, belief, trace)  # 16, 17
+            trace.append(StepTrace(*draw.record(), log_w, ancestors))
+        f = embedding(readings)  # 15
+        return Output(self.readout.head(f), f, belief, trace, readings)  # 16, 17
 
-    def transition(self, t: int, belief: Belief, graph: GraphBatch, noise: Noise, part: slice) -> tuple[Tensor, Draw]:
-        """Lines 6 to 10 for some particles k: draw a vertex, individualise it, refine: H [N, len(k), D], draw."""
-        own, k = belief.take(part), torch.arange(part.start, part.stop, device=graph.batch.device)
-        scores = self.policy(own.embeddings, graph)
-        free = allowed_vertices(own.used, graph)
-        draw = draw_vertices(scores, free, graph, noise, t, k, self.vertices_per_step)  # 7
-        H = self.individualise(own.embeddings, draw, noise, t, k)  # 8
-        return self.refine[t](H, graph), draw  # 9
+    def score(self, part: slice, belief: Belief, graph: GraphBatch) -> tuple[Tensor]:
+        """Line 6 for some particles: the policy's scores of all vertices, [N, k]."""
+        return (self.policy(belief.take(part).embeddings, graph),)
 
-    def _recomputed(
-        self, t: int, belief: Belief, graph: GraphBatch, noise: Noise, part: slice, again: bool
-    ) -> tuple[Tensor, Draw]:
-        """The transition; ``again`` keeps nothing of it for the gradient, which computes it once more: draws repeat."""
-        if not (again and torch.is_grad_enabled()):
-            return self.transition(t, belief, graph, noise, part)
-        # Our draws need no random state of torch; a foreign backbone's dropout does. A capture knows none.
-        keep = not (graph.batch.is_cuda and torch.cuda.is_current_stream_capturing())
-        return checkpoint(self.transition, t, belief, graph, noise, part, use_reentrant=False, preserve_rng_state=keep)
+    def transition(
+        self, part: slice, t: int, belief: Belief, draw: Draw, graph: GraphBatch, noise: Noise
+    ) -> list[Tensor]:
+        """Lines 8 to 10 for some particles k: individualise what they drew, refine: H [N, k, D] and its layers."""
+        own, drawn = belief.take(part), draw.take(part)
+        k = torch.arange(part.start, part.stop, device=graph.batch.device)
+        H = self.individualise(own.embeddings, drawn, graph, noise, t, k)  # 8
+        return self.refined(t, H, graph, Context(noise, t, k, drawn.vertices, own.log_weights))  # 9
+
+    def refined(self, t: int, H: Tensor, graph: GraphBatch, context: Context) -> list[Tensor]:
+        """Refine, H [N, k, D], and the layers of the refinement if the readout reads them."""
+        layers: list[Tensor] = []
+        return [self.refine[t](H, graph, context, layers if self.readout.join else None), *layers]
 
     def prepare(
         self,
@@ -253,12 +325,19 @@ class PFGNN(nn.Module):
 
     @property
     def in_chunks(self) -> bool:
-        """Whether training may compute some particles at a time: no part draws, or looks at all of them at once."""
-        return not any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules())
+        """Whether training may compute some particles at a time: no part looks at all of them at once."""
+        return not any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules()) and self._apart
+
+    @property
+    def _apart(self) -> bool:
+        """Whether a particle's refinement does not depend on the others'."""
+        return not any(isinstance(part, Exchange) and part.of_mean is not None for part in self.modules())
 
     def _chunk(self, chunk: int | None, K: int) -> int:
         if chunk is None:
             return K
+        if not self._apart:
+            raise ValueError("chunk must be None where particles exchange their mean, for each needs all the others")
         if self.training and not self.in_chunks:
             raise ValueError("chunk must be None in training with batch normalisation or dropout, whose numbers change")
         return check_positive("chunk", chunk)
@@ -280,11 +359,3 @@ def _width(part: nn.Module, width: int | None) -> int:
     if width is not None and own is not None and width != own:
         raise ValueError(f"{name} has width {own}, but the model has width {width}")
     return check_positive("width", width or own or 0)
-
-
-def _join(parts: list[tuple[Tensor, Draw]]) -> tuple[Tensor, Draw]:
-    """The transitions of several chunks of particles as one."""
-    if len(parts) == 1:
-        return parts[0]
-    H, draws = zip(*parts, strict=True)
-    return torch.cat(H, 1), Draw(*(torch.cat(field, 1) for field in zip(*draws, strict=True)))

@@ -16,8 +16,8 @@ from pfgnn.model.refine import Refine
 FORBIDDEN = -1e30  # scores are at least float32
 
 
-class Draw(NamedTuple):
-    """The vertices a step individualises.
+class Vertices(NamedTuple):
+    """The vertices that K particles draw.
 
     Fields: ``vertices`` [G, K, m], node numbers in the batch; ``valid`` [G, K, m], False where a graph of fewer
     than m free vertices had none left; ``log_prob`` [G, K], log P of the m draws in their order.
@@ -62,6 +62,13 @@ class UniformPolicy(nn.Module):
         return H.new_zeros(H.shape[:2])
 
 
+def check_scores(policy: nn.Module, scores: Tensor, step: int) -> None:
+    """A ValueError that names the policy and the step unless all scores are finite."""
+    if not torch.isfinite(scores).all():
+        name = type(policy).__name__
+        raise ValueError(f"the scores of {name} must be finite, but in step {step} some are not")
+
+
 def allowed_vertices(used: Tensor | None, graph: GraphBatch) -> Tensor | None:
     """The vertices a particle may draw: the unused ones, or all once every vertex is used: [N, K] or None."""
     if used is None:
@@ -70,13 +77,13 @@ def allowed_vertices(used: Tensor | None, graph: GraphBatch) -> Tensor | None:
     return ~used | (left == 0)[graph.batch]
 
 
-def mark_used(used: Tensor | None, draw: Draw) -> Tensor | None:
-    """The used vertices [N, K] after a draw, or None where nobody asks."""
+def mark_used(used: Tensor | None, vertices: Tensor, valid: Tensor) -> Tensor | None:
+    """The used vertices [N, K] after draws [G, K, m]; None if they are not tracked."""
     if used is None:
         return None
     column = torch.arange(used.shape[1], device=used.device)[:, None]
     times = torch.zeros_like(used, dtype=torch.int32)  # counted, for a draw that is not valid repeats a vertex
-    return used | (times.index_put((draw.vertices, column), draw.valid.int(), accumulate=True) > 0)
+    return used | (times.index_put((vertices, column), valid.int(), accumulate=True) > 0)
 
 
 def log_probabilities(scores: Tensor, free: Tensor | None, graph: GraphBatch) -> Tensor:
@@ -91,7 +98,7 @@ def _of_free(scores: Tensor, free: Tensor | None) -> Tensor:
 
 def draw_vertices(
     scores: Tensor, free: Tensor | None, graph: GraphBatch, noise: Noise, step: int, particles: Tensor, m: int
-) -> Draw:
+) -> Vertices:
     """m distinct vertices a particle, one after the other, each v ~ P(V | H) over those left (line 7).
 
     The noise sits on the nodes, so it can be carried along with a relabelling. Scores [N, K], or [N, 1] while all
@@ -113,7 +120,7 @@ def draw_vertices(
             taken = torch.zeros(len(scores), v.shape[1], dtype=torch.bool, device=v.device)
             taken[v, column] = True
             free = ~taken if free is None else free & ~taken
-    return Draw(_side_by_side(vertices), _side_by_side(valid), sum(log_prob[1:], log_prob[0]))
+    return Vertices(_side_by_side(vertices), _side_by_side(valid), sum(log_prob[1:], log_prob[0]))
 
 
 def _side_by_side(draws: list[Tensor]) -> Tensor:

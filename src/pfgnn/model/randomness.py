@@ -22,6 +22,7 @@ class Purpose(IntEnum):
     VERTEX = 0
     INDIVIDUALISE = 1
     RESAMPLE = 2
+    DROPOUT = 3
 
 
 class Noise(NamedTuple):

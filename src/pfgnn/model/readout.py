@@ -1,26 +1,47 @@
 """Readout: from the beliefs of all steps to a prediction per graph or per node (lines 15 and 16)."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.particles import average_particles
-from pfgnn.kernels.segments import segment_max, segment_mean, segment_sum
+from pfgnn.kernels.segments import segment_max, segment_mean, segment_sum, spread
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.mlp import MLP
-from pfgnn.model.numeric import choose
+from pfgnn.model.numeric import check_positive, choose
 
 POOLS = {"sum": segment_sum, "mean": segment_mean, "max": segment_max}
 
 
-class Readout(nn.Module):
-    """y = MLP(pool_v CONCAT_t Σ_k w_t^k H_t^k), without the pooling at node level.
+class Reading(NamedTuple):
+    """What is read of one step.
 
-    With ``second_moment`` each step contributes Σ_k w_k H_k² as well: what the mean particle averages away.
+    Fields:
+        features: f_t of each graph or node, [G, D'] or [N, D'].
+        parts: what each particle adds to it, so that f_t = Σ_k w_k parts_k, [G, K, D']; None where they are not told.
+    """
 
-    Args: width: D.  steps: T; t = 0, the colouring before any individualisation, is read too.
-        out_channels: C.  level: "graph" or "node".  pool: "sum", "mean" or "max".
-    Shapes: T + 1 moments [N, D'] -> [G, C] or [N, C], D' = D or 2 D.
+    features: Tensor
+    parts: Tensor | None
+
+
+class Readout(nn.Module, ABC):
+    """y = MLP(CONCAT_t f_t). Subclasses say how f_t is read of the belief of step t.
+
+    Args:
+        width: D.
+        steps: T; t = 0, the colouring before any individualisation, is read too.
+        out_channels: C.
+        level: "graph" for a prediction per graph, "node" for one per node.
+        pool: over the nodes of a graph: "sum", "mean" or "max".
+        scale: what pooled values are multiplied by. With sums, 1 / (mean number of nodes) keeps them near 1.
+        join: the number of layers of the refinements 0 to T. If it is given, f_t is read of a linear map of all layers
+            of refinement t side by side, instead of its last layer.
+        columns: D', the size of f_t.
     """
 
     def __init__(
@@ -30,14 +51,92 @@ class Readout(nn.Module):
         out_channels: int,
         level: str = "graph",
         pool: str = "mean",
-        second_moment: bool = False,
+        scale: float = 1.0,
+        join: Sequence[int] = (),
+        columns: int | None = None,
     ) -> None:
         super().__init__()
         reduce = choose("pool", pool, POOLS)
-        self.pool = reduce if choose("level", level, {"graph": True, "node": False}) else None
+        self.reduce = reduce if choose("level", level, {"graph": True, "node": False}) else None
+        self.scale = scale
+        if join and len(join) != steps + 1:
+            raise ValueError(f"join must name the layers of {steps + 1} refinements, but it names {len(join)}")
+        self.join = nn.ModuleList(nn.Linear(layers * width, width) for layers in join)
+        C = check_positive("out_channels", out_channels)
+        self.head = MLP((steps + 1) * (columns or width), width, C)
+
+    def read(self, t: int, belief: Belief, graph: GraphBatch, layers: Sequence[Tensor] = ()) -> Reading:
+        """Read the belief of step t; ``layers`` are the outputs of the refinement's layers, [N, K, D] each."""
+        if self.join:
+            belief = belief._replace(embeddings=self.join[t](torch.cat(list(layers), -1)))
+        return self.summarise(t, belief, graph)
+
+    @abstractmethod
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch) -> Reading:
+        """f_t of a belief."""
+
+    def pool(self, H: Tensor, graph: GraphBatch) -> Tensor:
+        """Pool over the nodes of each graph: [N, ...] -> [G, ...]; at node level H as it is."""
+        if self.reduce is None:
+            return H
+        pooled = self.reduce(H.contiguous(), graph.nodes)
+        return pooled if self.scale == 1 else pooled * self.scale
+
+    def forward(self, readings: Sequence[Reading]) -> Tensor:
+        """Predict from the readings of steps 0 to T: [G, C] or [N, C]."""
+        return self.head(embedding(readings))
+
+    def without_each(self, readings: Sequence[Reading], weights: Sequence[Tensor]) -> Tensor:
+        """The predictions with one particle of one step left out, for each particle and step: [T, G, K, C].
+
+        Its weight goes to the others: f_t becomes (f_t - w_k parts_k) / (1 - w_k).
+
+        Args:
+            readings: of steps 0 to T.
+            weights: w of steps 1 to T, [G, K] each.
+        """
+        changed = []
+        for t, w in enumerate(weights, start=1):
+            f, parts = readings[t]
+            if parts is None:
+                raise ValueError(f"readout must be PerParticle to leave particles out, but it is {type(self).__name__}")
+            left = (f[:, None] - w[..., None] * parts) / (1 - w[..., None]).clamp(min=1e-6)  # [G, K, D']
+            others = [reading.features[:, None].expand_as(left) for reading in readings]
+            changed.append(torch.cat([*others[:t], left, *others[t + 1 :]], -1))
+        return self.head(torch.stack(changed))
+
+
+def embedding(readings: Sequence[Reading]) -> Tensor:
+    """f̃(G), what the head reads: [G, (T + 1) D'] or [N, (T + 1) D']."""
+    return torch.cat([reading.features for reading in readings], -1)
+
+
+class MeanParticle(Readout):
+    """f_t = pool_v Σ_k w_k h_v^k: the mean particle, as in the paper.
+
+    Args:
+        second_moment: read Σ_k w_k (h_v^k)² as well: what the mean particle averages away.
+        others: see :class:`Readout`.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        steps: int,
+        out_channels: int,
+        level: str = "graph",
+        pool: str = "mean",
+        scale: float = 1.0,
+        join: Sequence[int] = (),
+        second_moment: bool = False,
+    ) -> None:
+        columns = 2 * width if second_moment else width
+        super().__init__(width, steps, out_channels, level, pool, scale, join, columns)
         self.second_moment = second_moment
-        columns = (steps + 1) * (2 * width if second_moment else width)
-        self.head = MLP(columns, width, out_channels)
+
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch) -> Reading:
+        """f_t of a belief; see the class."""
+        return Reading(self.pool(self.moments(belief, graph), graph), None)
 
     def moments(self, belief: Belief, graph: GraphBatch) -> Tensor:
         """The mean particle Σ_k w_k H_k, and Σ_k w_k H_k² if asked for: [N, D']."""
@@ -49,11 +148,51 @@ class Readout(nn.Module):
             powers = [average_particles(power, belief.log_weights, graph.nodes) for power in powers]
         return torch.cat(powers, -1) if len(powers) > 1 else powers[0]
 
-    def features(self, moments: list[Tensor], graph: GraphBatch) -> Tensor:
-        """f̃(G), what the head reads: T + 1 moments [N, D'] -> [G, (T + 1) D'] or [N, (T + 1) D']."""
-        f = torch.cat(moments, -1)
-        return f if self.pool is None else self.pool(f, graph.nodes)
 
-    def forward(self, moments: list[Tensor], graph: GraphBatch) -> Tensor:
-        """Predict; see the class."""
-        return self.head(self.features(moments, graph))
+class PerParticle(Readout):
+    """f_t = Σ_k w_k relu(MLP_t(pool_v h_v^k)): each particle is read by itself, then the readings are averaged.
+
+    The mean particle loses what only single particles see; the MLP keeps it. At node level there is no pooling.
+
+    Args: see :class:`Readout`.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        steps: int,
+        out_channels: int,
+        level: str = "graph",
+        pool: str = "sum",
+        scale: float = 1.0,
+        join: Sequence[int] = (),
+    ) -> None:
+        super().__init__(width, steps, out_channels, level, pool, scale, join)
+        self.parts = nn.ModuleList(MLP(width, width, width) for _ in range(steps + 1))
+
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch) -> Reading:
+        """f_t of a belief; see the class."""
+        parts = self.parts[t](self.pool(belief.embeddings, graph)).relu()  # [G, K, D], or [N, K, D] at node level
+        if parts.shape[1] == 1:  # all particles equal
+            return Reading(parts.squeeze(1), None if self.reduce is None else parts)
+        if self.reduce is None:
+            return Reading(average_particles(parts, belief.log_weights, graph.nodes), None)
+        w = belief.log_weights.exp()[:, None].to(parts.dtype)  # [G, 1, K]
+        return Reading((w @ parts).squeeze(1), parts)
+
+
+class MaxParticle(Readout):
+    """f_t = max_k K w_k pool_v h_v^k, entry by entry: as in the program that the paper's authors released.
+
+    Args: see :class:`Readout`.
+    """
+
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch) -> Reading:
+        """f_t of a belief; see the class."""
+        pooled = self.pool(belief.embeddings, graph)  # [G, K, D], or [N, K, D] at node level
+        if pooled.shape[1] == 1:
+            return Reading(pooled.squeeze(1), None)
+        w = belief.log_weights.exp() * pooled.shape[1]  # [G, K]
+        if self.reduce is None:
+            w = spread(w, graph.nodes)
+        return Reading((w[..., None].to(pooled.dtype) * pooled).amax(1), None)

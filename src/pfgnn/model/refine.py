@@ -7,7 +7,10 @@ from inspect import Parameter
 import torch
 from torch import Tensor, nn
 
+from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.batch import GraphBatch
+from pfgnn.model.context import Context
+from pfgnn.model.exchange import Exchange
 from pfgnn.model.numeric import check_module
 
 
@@ -17,14 +20,24 @@ class Refine(nn.Module):
     A backbone with ``particle_axis = True`` gets H [N, K, D] and one edge list. Any other module with
     ``forward(x, edge_index[, edge_attr])`` gets K copies of the graph, nodes [K N, D]: right, but slower.
 
-    Args: backbone: the GNN, from width D to width D.
+    Args:
+        backbone: the GNN, from width D to width D.
+        exchange: what particles tell each other in every layer, copied for each; only shipped backbones take it.
+
     Shapes: H [N, K, D] -> [N, K, D].
     """
 
-    def __init__(self, backbone: nn.Module) -> None:
+    def __init__(self, backbone: nn.Module, exchange: Exchange | None = None) -> None:
         super().__init__()
         check_module("backbone", backbone)
         self.backbone = backbone
+        self.exchange: nn.ModuleList | None = None
+        if exchange is not None:
+            if not isinstance(backbone, Stack):
+                raise ValueError(
+                    f"exchange needs a backbone of pfgnn.model, but it is {type(backbone).__name__}; use exchange=None"
+                )
+            self.exchange = nn.ModuleList(fresh_copy(exchange) for _ in range(len(backbone.convs)))
         self.particle_axis = bool(getattr(backbone, "particle_axis", False))
         parameters = inspect.signature(backbone.forward).parameters
         self.accepts = frozenset(parameters)
@@ -36,8 +49,19 @@ class Refine(nn.Module):
         own = getattr(self.backbone, "reads_edge_attr", getattr(self.backbone, "supports_edge_attr", None))
         return bool(self.variadic or "edge_attr" in self.accepts) if own is None else bool(own)
 
-    def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
-        """Refine every particle; see the class."""
+    def forward(
+        self, H: Tensor, graph: GraphBatch, context: Context | None = None, layers: list[Tensor] | None = None
+    ) -> Tensor:
+        """Refine every particle; see the class.
+
+        Args:
+            H: embeddings, [N, K, D].
+            graph: the graphs.
+            context: what else the layers may know of the particles.
+            layers: a list to which the output of each layer is appended, if the backbone tells them.
+        """
+        if self.particle_axis and isinstance(self.backbone, Stack):
+            return self.backbone.refine(H, graph, context, self.exchange, layers)
         if self.particle_axis:
             return self._call(H, graph)
         K = H.shape[1]

@@ -44,8 +44,9 @@ def record_walk(model: PFGNN, graph: Graph, seed: int = 0) -> Walk:
     for handle in handles:
         handle.remove()
     followed = [int(trace[-1].log_weights[0].argmax())]
-    for step in reversed(trace[:-1]):  # after the resampling of a step, particle k is a copy of its ancestor
-        followed.insert(0, int(step.ancestors[0, followed[0]]))
+    for step, after in zip(reversed(trace[:-1]), reversed(trace[1:]), strict=True):
+        parent = int(after.parents[0, followed[0]])  # which is a copy of its ancestor after the resampling
+        followed.insert(0, int(step.ancestors[0, parent]))
     return Walk(
         [colourings[0][:, 0], *(H[:, k] for H, k in zip(colourings[1:], followed, strict=True))],
         [int(step.vertices[0, k, 0]) for step, k in zip(trace, followed, strict=True)],

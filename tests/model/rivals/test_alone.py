@@ -87,7 +87,7 @@ def test_one_edge_list_equals_copies_of_the_graph(name: str, dtype: torch.dtype,
 
 
 def test_it_is_pfgnn_with_no_steps() -> None:
-    model, full = Alone(GIN(D), 2, in_channels=3), PFGNN(GIN(D), 2, in_channels=3, steps=0)
+    model, full = Alone(GIN(D), 2, in_channels=3), PFGNN.paper(GIN(D), 2, in_channels=3, steps=0)
     missing, unexpected = full.load_state_dict(model.state_dict(), strict=False)
     assert unexpected == []
     assert {name.split(".")[0] for name in missing} == {"policy", "individualise", "observe"}

@@ -19,11 +19,11 @@ def build(**options: object) -> RNI:
     return RNI(GIN(D), 2, **options).double().eval()  # type: ignore[arg-type]
 
 
-def draws(model: RNI, graph: Graph, K: int = 20_000) -> Tensor:
+def draws(model: RNI, graph: Graph, K: int = 60_000) -> Tensor:
     """K independent outputs [K, C]."""
     with torch.no_grad():
         H = model(*inputs(graph), particles=K).belief.embeddings
-        return model.readout([H], model.prepare(*inputs(graph))[1])[0]
+        return model.readout.head(model.readout.pool(H, model.prepare(*inputs(graph))[1]))[0]
 
 
 def z_score(a: Tensor, b: Tensor) -> float:
@@ -52,7 +52,7 @@ def test_the_prediction_is_the_mean_of_the_particles_outputs() -> None:
     model, graph = build(in_channels=3, share=0.5, particles=5), random_graph(7, 9, 3, dtype=torch.float64)
     output = model(*graph[:2])
     batch = model.prepare(*graph[:2])[1]
-    alone = [model.readout([output.belief.embeddings[:, k]], batch) for k in range(5)]
+    alone = [model.readout.head(model.readout.pool(output.belief.embeddings[:, k], batch)) for k in range(5)]
     torch.testing.assert_close(output.prediction, torch.stack(alone).mean(0))
     more = model(*graph[:2], particles=9).belief.embeddings[:, :5]
     torch.testing.assert_close(more, output.belief.embeddings)  # a particle does not depend on how many there are

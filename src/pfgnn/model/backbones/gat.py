@@ -1,10 +1,12 @@
 """GAT (Veličković et al., ICLR 2018)."""
 
+from typing import Unpack
+
 import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.segments import Segments, segment_max, segment_sum, spread
-from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.backbones.stack import Options, Stack
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import check_positive
 
@@ -53,7 +55,7 @@ def _any(segments: Segments, like: Tensor) -> Tensor:
 
 
 class GAT(Stack):
-    """A stack of :class:`GATLayer`. Args: width; layers; heads; norm, residual as in :class:`Stack`."""
+    """A stack of :class:`GATLayer`. Args: width; layers; heads; others as in :class:`Stack`."""
 
-    def __init__(self, width: int, layers: int = 3, heads: int = 4, norm: str = "graph", residual: bool = True) -> None:
-        super().__init__(lambda: GATLayer(width, heads), width, layers, norm, residual)
+    def __init__(self, width: int, layers: int = 3, heads: int = 4, **options: Unpack[Options]) -> None:
+        super().__init__(lambda: GATLayer(width, heads), width, layers, **options)

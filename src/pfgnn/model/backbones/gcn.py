@@ -1,10 +1,12 @@
 """GCN (Kipf and Welling, ICLR 2017)."""
 
+from typing import Unpack
+
 import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.segments import sum_neighbours
-from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.backbones.stack import Options, Stack
 from pfgnn.model.batch import GraphBatch
 
 
@@ -29,7 +31,7 @@ class GCNLayer(nn.Module):
 
 
 class GCN(Stack):
-    """A stack of :class:`GCNLayer`. Args: width; layers; norm, residual as in :class:`Stack`."""
+    """A stack of :class:`GCNLayer`. Args: width; layers; others as in :class:`Stack`."""
 
-    def __init__(self, width: int, layers: int = 3, norm: str = "graph", residual: bool = True) -> None:
-        super().__init__(lambda: GCNLayer(width), width, layers, norm, residual)
+    def __init__(self, width: int, layers: int = 3, **options: Unpack[Options]) -> None:
+        super().__init__(lambda: GCNLayer(width), width, layers, **options)

@@ -1,11 +1,13 @@
 """GIN (Xu et al., ICLR 2019) and GINE, its form with edge features (Hu et al., ICLR 2020)."""
 
+from typing import Unpack
+
 import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.messages import sum_messages
 from pfgnn.kernels.segments import sum_neighbours
-from pfgnn.model.backbones.stack import Stack, check_edge_attr
+from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.mlp import MLP
 
@@ -32,21 +34,25 @@ class GINLayer(nn.Module):
 
 
 class GINELayer(GINLayer):
-    """h_i ← MLP((1 + ε) h_i + Σ_{j ∈ N(i)} relu(h_j + e_ij)), ε learned."""
+    """h_i ← MLP((1 + ε) h_i + Σ_{j ∈ N(i)} relu(h_j + W e_ij)), ε learned."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.edge = nn.Linear(width, width)
 
     def collect(self, x: Tensor, graph: GraphBatch) -> Tensor:
         """What the MLP reads: x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D]."""
         edge_attr = check_edge_attr("GINE", graph.edge_attr, x.shape[-1])
-        return sum_messages(x, edge_attr, 1 + self.eps, graph.sources, graph.targets)
+        return sum_messages(x, self.edge(edge_attr), 1 + self.eps, graph.sources, graph.targets)
 
 
 class GIN(Stack):
-    """A stack of :class:`GINLayer`. Args: width; layers; norm, residual as in :class:`Stack`."""
+    """A stack of :class:`GINLayer`. Args: width; layers; others as in :class:`Stack`."""
 
     layer = GINLayer
 
-    def __init__(self, width: int, layers: int = 3, norm: str = "graph", residual: bool = True) -> None:
-        super().__init__(lambda: self.layer(width), width, layers, norm, residual)
+    def __init__(self, width: int, layers: int = 3, **options: Unpack[Options]) -> None:
+        super().__init__(lambda: self.layer(width), width, layers, **options)
 
 
 class GINE(GIN):

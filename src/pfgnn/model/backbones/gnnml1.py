@@ -1,9 +1,11 @@
 """GNNML1 (Balcilar et al., ICML 2021)."""
 
+from typing import Unpack
+
 from torch import Tensor, nn
 
 from pfgnn.kernels.segments import sum_neighbours
-from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.backbones.stack import Options, Stack
 from pfgnn.model.batch import GraphBatch
 
 
@@ -24,7 +26,7 @@ class GNNML1Layer(nn.Module):
 
 
 class GNNML1(Stack):
-    """A stack of :class:`GNNML1Layer`. Args: width; layers; norm, residual as in :class:`Stack`."""
+    """A stack of :class:`GNNML1Layer`. Args: width; layers; others as in :class:`Stack`."""
 
-    def __init__(self, width: int, layers: int = 3, norm: str = "graph", residual: bool = True) -> None:
-        super().__init__(lambda: GNNML1Layer(width), width, layers, norm, residual)
+    def __init__(self, width: int, layers: int = 3, **options: Unpack[Options]) -> None:
+        super().__init__(lambda: GNNML1Layer(width), width, layers, **options)

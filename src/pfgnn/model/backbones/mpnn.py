@@ -1,9 +1,11 @@
 """MPNN: an edge network and a GRU (Gilmer et al., ICML 2017)."""
 
+from typing import Unpack
+
 from torch import Tensor, nn
 
 from pfgnn.kernels.segments import segment_mean, spread
-from pfgnn.model.backbones.stack import Stack, check_edge_attr
+from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
 from pfgnn.model.batch import GraphBatch
 
 
@@ -32,12 +34,10 @@ class MPNNLayer(nn.Module):
 class MPNN(Stack):
     """A stack of :class:`MPNNLayer`; needs edge features.
 
-    Args: width; layers; edge_hidden: width of the edge network; norm, residual as in :class:`Stack`.
+    Args: width; layers; edge_hidden: width of the edge network; others as in :class:`Stack`.
     """
 
     reads_edge_attr = True
 
-    def __init__(
-        self, width: int, layers: int = 3, edge_hidden: int = 128, norm: str = "graph", residual: bool = True
-    ) -> None:
-        super().__init__(lambda: MPNNLayer(width, edge_hidden), width, layers, norm, residual)
+    def __init__(self, width: int, layers: int = 3, edge_hidden: int = 128, **options: Unpack[Options]) -> None:
+        super().__init__(lambda: MPNNLayer(width, edge_hidden), width, layers, **options)

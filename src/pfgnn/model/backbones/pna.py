@@ -1,11 +1,14 @@
 """PNA (Corso et al., NeurIPS 2020)."""
 
+from typing import Unpack
+
 import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.pna import After, Weights, pna
-from pfgnn.model.backbones.stack import Stack, check_edge_attr
+from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
 from pfgnn.model.batch import GraphBatch
+from pfgnn.model.context import Context
 from pfgnn.model.norms import GraphNorm
 from pfgnn.model.numeric import check_positive
 
@@ -61,7 +64,7 @@ class PNA(Stack):
     """A stack of :class:`PNALayer`.
 
     Args: width; layers; towers: which divide the width; mean_log_degree: δ of the training set (see
-    :func:`mean_log_degree`); edges: whether edge features are read; norm, residual as in :class:`Stack`.
+    :func:`mean_log_degree`); edges: whether edge features are read; others as in :class:`Stack`.
     """
 
     def __init__(
@@ -71,20 +74,25 @@ class PNA(Stack):
         towers: int = 1,
         mean_log_degree: float = 1.0,
         edges: bool = False,
-        norm: str = "graph",
-        residual: bool = True,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(lambda: PNALayer(width, towers, mean_log_degree, edges), width, layers, norm, residual)
+        super().__init__(lambda: PNALayer(width, towers, mean_log_degree, edges), width, layers, **options)
         self.reads_edge_attr = edges
 
-    def refine(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """Run the layers on a graph, each with its norm at once where that is of the graph: x [N, ..., D] -> like x."""
-        for conv, norm in zip(self.convs, self.norms, strict=True):
-            if isinstance(norm, GraphNorm):
-                x = conv(x, graph, After(norm.norming(x.dtype), graph.nodes, self.residual))
-            else:
-                x = norm(conv(x, graph), x if self.residual else None, graph)
-        return x
+    def layer_output(
+        self,
+        x: Tensor,
+        conv: nn.Module,
+        norm: nn.Module,
+        graph: GraphBatch,
+        context: Context | None,
+        exchange: nn.Module | None,
+        number: int,
+    ) -> Tensor:
+        """One layer with its norm, at once where that is the graph's and nothing stands between them."""
+        if isinstance(norm, GraphNorm) and exchange is None and not (self.dropout and self.training):
+            return conv(x, graph, After(norm.norming(x.dtype), graph.nodes, self.residual))
+        return super().layer_output(x, conv, norm, graph, context, exchange, number)
 
 
 def mean_log_degree(degrees: Tensor) -> float:

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from torch import nn
 
 from pfgnn.model.individualise import RandomNormal
-from pfgnn.model.observe import NoObservation
 from pfgnn.model.pfgnn import PFGNN
-from pfgnn.model.policy import UniformPolicy
-from pfgnn.model.resample import NoResampling
+from pfgnn.model.readout import MeanParticle
 
 
 class Alone(PFGNN):
@@ -41,10 +39,6 @@ class Alone(PFGNN):
             steps=0,
             particles=1,
             width=width,
-            policy=UniformPolicy(),
             individualise=RandomNormal(D),
-            observe=NoObservation(),
-            resample=NoResampling(),
-            level=level,
-            pool=pool,
+            readout=MeanParticle(D, 0, out_channels, level, pool),
         )

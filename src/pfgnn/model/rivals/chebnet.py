@@ -1,10 +1,12 @@
 """ChebNet (Defferrard et al., NeurIPS 2016)."""
 
+from typing import Unpack
+
 import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.segments import sum_neighbours
-from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.backbones.stack import Options, Stack
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import check_positive
 
@@ -37,8 +39,8 @@ class ChebLayer(nn.Module):
 class ChebNet(Stack):
     """A stack of :class:`ChebLayer`.
 
-    Args: width; layers; order: terms of the polynomial; norm, residual as in :class:`Stack`.
+    Args: width; layers; order: terms of the polynomial; others as in :class:`Stack`.
     """
 
-    def __init__(self, width: int, layers: int = 3, order: int = 3, norm: str = "graph", residual: bool = True) -> None:
-        super().__init__(lambda: ChebLayer(width, order), width, layers, norm, residual)
+    def __init__(self, width: int, layers: int = 3, order: int = 3, **options: Unpack[Options]) -> None:
+        super().__init__(lambda: ChebLayer(width, order), width, layers, **options)

@@ -1,11 +1,14 @@
 """GNNML3 (Balcilar et al., ICML 2021): message passing over learned functions of the Laplacian."""
 
+from typing import Unpack
+
 import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.segments import segment_sum, spread
-from pfgnn.model.backbones.stack import Stack, check_edge_attr, particles_like
+from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr, particles_like
 from pfgnn.model.batch import GraphBatch, make_batch
+from pfgnn.model.context import Context
 from pfgnn.model.numeric import check_positive
 from pfgnn.model.rivals.dense import places
 
@@ -50,7 +53,7 @@ class GNNML3(Stack):
     A norm over the nodes of a graph, "graph", is zero where all nodes are equal, and hides what the supports see on
     vertex-transitive graphs.
 
-    Args: width; layers; frequencies: how many f_s; bandwidth: b; norm, residual as in :class:`Stack`.
+    Args: width; layers; frequencies: how many f_s; bandwidth: b; others as in :class:`Stack`, but norm is "layer".
     """
 
     def __init__(
@@ -59,27 +62,35 @@ class GNNML3(Stack):
         layers: int = 3,
         frequencies: int = 5,
         bandwidth: float = 5.0,
-        norm: str = "layer",
-        residual: bool = True,
+        **options: Unpack[Options],
     ) -> None:
         self_and_frequencies = 1 + check_positive("frequencies", frequencies)
         if not bandwidth > 0:
             raise ValueError(f"bandwidth must be positive, but it is {bandwidth}")
-        super().__init__(lambda: GNNML3Layer(width, self_and_frequencies), width, layers, norm, residual)
+        super().__init__(
+            lambda: GNNML3Layer(width, self_and_frequencies), width, layers, **{"norm": "layer", **options}
+        )
         self.frequencies = frequencies
         self.bandwidth = bandwidth
 
     static = False  # its matrices' size depends on the batch
 
-    def refine(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """Run the layers on undirected graphs: x [N, D] or [N, K, D] -> like x."""
+    def refine(
+        self,
+        x: Tensor,
+        graph: GraphBatch,
+        context: Context | None = None,
+        exchange: nn.ModuleList | None = None,
+        layers: list[Tensor] | None = None,
+    ) -> Tensor:
+        """Run the layers on undirected graphs; see :meth:`Stack.refine`."""
         edge_index, batch = graph.edge_index, graph.batch
         loops = torch.arange(len(x), device=x.device).expand(2, -1)
         edges = torch.cat([edge_index, loops], 1)  # [2, E + N]
         entries = torch.cat([torch.zeros_like(edge_index[0]), torch.ones_like(loops[0])])[:, None]  # of the identity
         supports = spectral_supports(edge_index, edges, batch, graph.num_graphs, self.frequencies, self.bandwidth)
         supports = torch.cat([entries, supports], 1).to(x.dtype)
-        return super().refine(x, make_batch(x.flatten(1), edges, supports, batch))
+        return super().refine(x, make_batch(x.flatten(1), edges, supports, batch), context, exchange, layers)
 
 
 @torch.no_grad()

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.model.belief import initial_belief
+from pfgnn.model.context import Context
 from pfgnn.model.features import Constant, encoder
 from pfgnn.model.individualise import RandomNormal
 from pfgnn.model.numeric import check_positive
@@ -75,10 +76,12 @@ class RNI(Alone):
         K = self.particles if particles is None else check_positive("particles", particles)
         h, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs, padding)
         chunks = torch.split(torch.arange(K, device=h.device), self._chunk(chunk, K))
-        H = torch.cat([self.refine[0](self.initialise(h, noise, k), graph) for k in chunks], 1)  # [N, K, D]
+        H = torch.cat(
+            [self.refine[0](self.initialise(h, noise, k), graph, Context(noise, 0, k)) for k in chunks], 1
+        )  # [N, K, D]
         belief = initial_belief(h, K, graph.num_graphs, track_used=False)._replace(embeddings=H)
-        f = self.readout.features([H], graph)  # [G, K, D]
-        return Output(self.readout.head(f).mean(1), f.mean(1), belief, [])
+        f = self.readout.pool(H, graph)  # [G, K, D]
+        return Output(self.readout.head(f).mean(1), f.mean(1), belief, [], [])
 
     def initialise(self, h: Tensor, noise: Noise, k: Tensor) -> Tensor:
         """[ε_k, h] for the particles k: h [N, D - R], k [K] -> [N, K, D]."""

@@ -1,0 +1,40 @@
+"""Exchange: what the particles of a graph tell each other in every layer of a refinement."""
+
+from torch import Tensor, nn
+
+from pfgnn.kernels.particles import average_particles, pick_vertices
+from pfgnn.kernels.segments import spread
+from pfgnn.model.batch import GraphBatch
+from pfgnn.model.context import Context
+
+
+class Exchange(nn.Module):
+    """y_u^k ← y_u^k + A Σ_j w_j h_u^j + B h_v^k, with v the vertex that particle k individualised last.
+
+    The first term tells every particle the mean particle. The second one tells every vertex the embedding of its
+    particle's marked vertex. Both are the same whatever the order of the particles.
+
+    Args:
+        width: D.
+        mean: whether the first term is there.
+        mark: whether the second term is there.
+
+    Shapes: y and x [N, K, D], the context of K particles -> [N, K, D].
+    """
+
+    def __init__(self, width: int, mean: bool = True, mark: bool = True) -> None:
+        super().__init__()
+        self.width = width
+        self.of_mean = nn.Linear(width, width, bias=False) if mean else None
+        self.of_mark = nn.Linear(width, width, bias=False) if mark else None
+
+    def forward(self, y: Tensor, x: Tensor, graph: GraphBatch, context: Context) -> Tensor:
+        """Add both terms, of a layer's input x, to its output y before the norm; see the class."""
+        assert context.log_weights is not None
+        assert context.vertices is not None
+        if self.of_mean is not None:
+            y = y + self.of_mean(average_particles(x, context.log_weights, graph.nodes))[:, None]
+        if self.of_mark is not None:
+            marked = pick_vertices(x, context.vertices, graph.nodes).mean(2)  # [G, K, D]
+            y = y + spread(self.of_mark(marked), graph.nodes)
+        return y
