@@ -211,7 +211,12 @@ def test_outputs_fit_the_task(task: Task, rows: int, shape: tuple[int, int]) -> 
 
 
 CHOICES: dict[str, dict[Any, str]] = {
-    "policy": {"mlp": "MLPPolicy", "gnn": "GNNPolicy", "uniform": "UniformPolicy"},
+    "policy": {
+        "uniform": "UniformPolicy",
+        "centrality": "CentralityPolicy",
+        "mlp": "MLPPolicy",
+        "gnn": "GNNPolicy",
+    },
     "individualise": {
         "distance": "ByDistance",
         "multiplicative": "Multiplicative",

@@ -7,6 +7,7 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -66,10 +67,13 @@ def call_all(K: int, dtype: torch.dtype) -> None:
         backward(lambda v, reduce=reduce: reduce(v, sources), some(E, K, D))
     backward(lambda x, own: sum_neighbours(x, own, sources, targets), x, some())
     backward(lambda x, e, own: sum_messages(x, e, own, sources, targets), x, some(E, D), some())
-    backward(lambda h, a, b, c: activate_graphs(h, x, Norming(a, b, c, 1e-2, 30.0), nodes), x, *some(3, D))
+    for relu in (True, False):
+        norm = partial(activate_graphs, nodes=nodes, relu=relu)
+        backward(lambda h, a, b, c, norm=norm: norm(h, x, Norming(a, b, c, 1e-2, 30.0)), x, *some(3, D))
     for training in (True, False):
         running = some(D), some(D), 0.1, 1e-2, 30.0, training
-        backward(lambda h, a, b, r=running: activate_batch(h, x, BatchNorming(a, b, *r), nodes, 1), x, *some(2, D))
+        norm = partial(activate_batch, nodes=nodes, padding=1, relu=training)
+        backward(lambda h, a, b, r=running, norm=norm: norm(h, x, BatchNorming(a, b, *r)), x, *some(2, D))
     F = D // TOWERS
     maps = some(TOWERS, 3 * F, F), some(TOWERS, 2 * F), some(D, D), some(TOWERS, 4 * F, 3 * F), some(D, D), some(D)
     backward(lambda x, e, *maps: pna(x, e, Weights(*maps), 0.7, sources, targets), x, some(E, D), *maps)

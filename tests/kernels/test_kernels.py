@@ -100,9 +100,9 @@ def test_spread_and_neighbours(device: torch.device) -> None:
     assert_twins(lambda v, own: sum_neighbours(v, own, sources, targets), x, torch.tensor(1.3, device=device))
 
 
-@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize(("residual", "relu"), [(True, True), (False, True), (False, False)])
 @pytest.mark.parametrize("shape", [(4,), (3, 40)])
-def test_norm(shape: tuple[int, ...], residual: bool, device: torch.device) -> None:
+def test_norm(shape: tuple[int, ...], residual: bool, relu: bool, device: torch.device) -> None:
     torch.manual_seed(0)
     with use("triton"):
         graphs = nodes(device)
@@ -111,7 +111,7 @@ def test_norm(shape: tuple[int, ...], residual: bool, device: torch.device) -> N
     parameters = torch.randn(3, shape[-1], device=device)
 
     def compute(h: Tensor, scale: Tensor, shift: Tensor, mean_scale: Tensor, x: Tensor | None = None) -> Tensor:
-        return activate_graphs(h, x, Norming(scale, shift, mean_scale, 1e-2, 30.0), graphs)
+        return activate_graphs(h, x, Norming(scale, shift, mean_scale, 1e-2, 30.0), graphs, relu)
 
     assert_twins(compute, h, *parameters, *([x] if residual else []))
     wide = torch.nn.functional.pad(h, (0, 3))  # rows that are apart
@@ -128,9 +128,11 @@ def test_norm_of_very_many_places(device: torch.device, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize(("residual", "relu"), [(True, True), (False, True), (False, False)])
 @pytest.mark.parametrize(("shape", "padding"), [((4,), 0), ((3, 40), 0), ((3, 40), 2)])
-def test_batch_norm(shape: tuple[int, ...], padding: int, residual: bool, training: bool, device: torch.device) -> None:
+def test_batch_norm(
+    shape: tuple[int, ...], padding: int, residual: bool, relu: bool, training: bool, device: torch.device
+) -> None:
     torch.manual_seed(0)
     with use("triton"):
         graphs = nodes(device)
@@ -142,7 +144,7 @@ def test_batch_norm(shape: tuple[int, ...], padding: int, residual: bool, traini
     def compute(h: Tensor, scale: Tensor, shift: Tensor, x: Tensor | None = None) -> Tensor:
         running = torch.full((2, D), 0.5, dtype=scale.dtype, device=device)
         norming = BatchNorming(scale, shift, running[0], running[1], 0.1, 1e-5, 30.0, training)
-        out = activate_batch(h, x, norming, graphs, padding)
+        out = activate_batch(h, x, norming, graphs, padding, relu)
         seen.append(running)
         return out
 

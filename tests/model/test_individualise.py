@@ -1,3 +1,5 @@
+import math
+
 import networkx as nx
 import pytest
 import torch
@@ -5,7 +7,7 @@ from tests.graph_samples import random_edges, undirected
 from torch import Tensor
 
 from pfgnn.kernels.distance import distances
-from pfgnn.model import Additive, ByDistance, Multiplicative, RandomNormal
+from pfgnn.model import Additive, ByDistance, Multiplicative, RandomNormal, StraightThrough
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.individualise import Individualise
 from pfgnn.model.randomness import make_noise
@@ -126,3 +128,18 @@ class TestDistance:
             ByDistance(D, steps=1, largest=0)
         with pytest.raises(ValueError, match="steps must be at least 0, but it is -1"):
             ByDistance(D, steps=-1)
+
+
+class TestStraightThrough:
+    def test_the_value_is_that_of_the_inner_mark(self) -> None:
+        H, inner = torch.randn(5, K, D), ByDistance(D, steps=1)
+        torch.testing.assert_close(apply(StraightThrough(inner), H), apply(inner, H))
+
+    def test_the_gradient_of_a_draws_probability_is_that_of_the_marks_strength(self) -> None:
+        H, inner = torch.randn(5, K, D), Additive(D)
+        log_prob = torch.full((2, K), -1.0, requires_grad=True)
+        apply(StraightThrough(inner), H, DRAW._replace(log_prob=log_prob)).sum().backward()
+        change = (apply(inner, H) - H).sum(-1)  # [N, K]
+        of_graph = torch.stack([change[:3].sum(0), change[3:].sum(0)])
+        assert log_prob.grad is not None
+        torch.testing.assert_close(log_prob.grad, of_graph.detach() * math.exp(-1))

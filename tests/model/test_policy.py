@@ -6,7 +6,7 @@ import torch
 from tests.graph_samples import random_edges
 from torch import Tensor
 
-from pfgnn.model import GIN, GNNPolicy, MLPPolicy, UniformPolicy
+from pfgnn.model import GIN, CentralityPolicy, GNNPolicy, MLPPolicy, UniformPolicy
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.policy import Vertices, allowed_vertices, draw_vertices, mark_used
 from pfgnn.model.randomness import Noise, default_node_key, make_noise
@@ -93,7 +93,7 @@ def test_log_probabilities_carry_the_gradient() -> None:
     assert scores.grad.abs().sum() > 0
 
 
-@pytest.mark.parametrize("policy", [MLPPolicy(6), GNNPolicy(GIN(6, 1), 6), UniformPolicy()])
+@pytest.mark.parametrize("policy", [MLPPolicy(6), GNNPolicy(GIN(6, 1), 6), UniformPolicy(), CentralityPolicy()])
 def test_scores_have_one_number_per_node_and_particle(policy: torch.nn.Module) -> None:
     graph = make_batch(torch.zeros(5, 0), random_edges(5, 6), None, None)
     assert policy(torch.randn(5, 3, 6), graph).shape == (5, 3)
@@ -107,3 +107,14 @@ def test_gnn_policy_sees_the_neighbours_and_the_mlp_policy_does_not() -> None:
     mlp, gnn = MLPPolicy(6), GNNPolicy(GIN(6, 1, norm="none"), 6)
     assert torch.equal(mlp(H, graph)[1], mlp(changed, graph)[1])
     assert not torch.equal(gnn(H, graph)[1], gnn(changed, graph)[1])
+
+
+def test_centrality_counts_walks() -> None:
+    edges = random_edges(6, 8)
+    graph = make_batch(torch.zeros(6, 0), edges, None, None)
+    A = torch.zeros(6, 6)
+    A[edges[1], edges[0]] = 1
+    walks = torch.linalg.matrix_power(A, 3) @ torch.ones(6)
+    torch.testing.assert_close(CentralityPolicy(3)(torch.zeros(6, 1, 2), graph)[:, 0], walks.clamp(min=1).log())
+    with pytest.raises(ValueError, match="length must be at least 1, but it is 0"):
+        CentralityPolicy(0)

@@ -36,7 +36,7 @@ def test_moments_are_the_weighted_sums() -> None:
 
 def test_each_particle_is_read_by_itself() -> None:
     belief, readout = random_belief(), PerParticle(3, 1, 2, scale=0.5)
-    parts = readout.parts[1](0.5 * pooled(belief.embeddings)).relu()
+    parts = readout.parts[1](0.5 * pooled(readout.nodes[1](belief.embeddings).relu())).relu()
     reading = readout.read(1, belief, GRAPH)
     torch.testing.assert_close(reading.features, torch.einsum("gk,gkd->gd", belief.weights, parts))
     torch.testing.assert_close(reading.parts, parts)

@@ -12,10 +12,10 @@ from tests.graph_samples import random_graph
 from torch import Tensor, nn
 
 from pfgnn.kernels import use, weigh
-from pfgnn.model import GAT, GCN, GIN, GINE, GNNML1, MPNN, PFGNN, PNA
-from pfgnn.model.individualise import Additive, RandomNormal
+from pfgnn.model import GAT, GCN, GIN, GINE, GNNML1, MPNN, PFGNN, PNA, Distinct, Exchange, MaxParticle, PerParticle
+from pfgnn.model.individualise import Additive, ByDistance, RandomNormal, StraightThrough
 from pfgnn.model.observe import NoObservation
-from pfgnn.model.policy import GNNPolicy, UniformPolicy
+from pfgnn.model.policy import CentralityPolicy, GNNPolicy, UniformPolicy
 from pfgnn.model.resample import ESSResampling, NoResampling, SystematicResampling
 
 pytest.importorskip("triton")
@@ -52,6 +52,24 @@ OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
         "pool": "max",
         "observe": NoObservation(),
     },
+    "by distance, distinct paths, learned": lambda: {
+        "individualise": ByDistance(D, 2, largest=2),
+        "sample": Distinct(),
+        "resample": NoResampling(),
+    },
+    "exchange, a readout per particle, joined layers": lambda: {
+        "backbone": GIN(D, layers=2, feed_forward=True),
+        "sample": Distinct(),
+        "exchange": Exchange(D),
+        "readout": PerParticle(D, 2, 2, join=(2, 2, 2)),
+        "policy": CentralityPolicy(),
+    },
+    "batch norm, feed forward, dropout, largest particle": lambda: {
+        "backbone": GINE(D, layers=1, norm="batch", feed_forward=True, dropout=0.25),
+        "edge_channels": D,
+        "readout": MaxParticle(D, 2, 2),
+    },
+    "straight through": lambda: {"individualise": StraightThrough(Additive(D)), "sample": Distinct()},
     "systematic, below a threshold": lambda: {"resample": ESSResampling(SystematicResampling(), 0.9), "pool": "sum"},
 }
 

@@ -210,3 +210,36 @@ def test_losses_of_another_shape(shape: tuple[int, ...]) -> None:
 def test_negative_gamma() -> None:
     with pytest.raises(ValueError, match="gamma must not be negative, but it is -1"):
         Objective(gamma=-1)
+
+
+class TestCreditOfParticles:
+    """The loss without a particle against the loss with it."""
+
+    def trace(self, log_prob: Tensor, entropy: Tensor | None = None) -> list[StepTrace]:
+        blank = torch.zeros_like(log_prob)
+        return [StepTrace(blank, blank, log_prob, blank, blank if entropy is None else entropy, blank, blank)]
+
+    def test_the_term_is_that_of_the_equation(self) -> None:
+        log_prob = torch.tensor([[-1.0, -3.0]], requires_grad=True)
+        losses, left_out = torch.tensor([2.0]), torch.tensor([[[2.5, 1.0]]])  # the first particle helped
+        loss = Objective(gamma=0.5, credit="particle")(losses, self.trace(log_prob), left_out=left_out)
+        assert float(loss.policy.detach()) == pytest.approx(-(0.5 * -1.0 + -1.0 * -3.0) / 2)
+        loss.total.backward()
+        assert log_prob.grad is not None
+        assert log_prob.grad[0, 0] < 0 < log_prob.grad[0, 1]  # a step downhill makes the helpful draw more likely
+
+    def test_entropy_is_rewarded(self) -> None:
+        entropy = torch.tensor([[0.5, 1.5]], requires_grad=True)
+        loss = Objective(gamma=0.0, entropy=0.2)(torch.tensor([2.0]), self.trace(torch.zeros(1, 2), entropy))
+        assert float(loss.total.detach()) == pytest.approx(2.0 - 0.2)
+        loss.total.backward()
+        assert entropy.grad is not None
+        torch.testing.assert_close(entropy.grad, torch.full((1, 2), -0.1))
+
+    def test_bad_arguments(self) -> None:
+        with pytest.raises(ValueError, match="credit must be one of graph, particle, but it is 'vertex'"):
+            Objective(credit="vertex")
+        with pytest.raises(ValueError, match="entropy must not be negative, but it is -1"):
+            Objective(entropy=-1)
+        with pytest.raises(ValueError, match=r"left_out must have shape \[1, 1, 2\] for credit particle, but is None"):
+            Objective(credit="particle")(torch.zeros(1), self.trace(torch.zeros(1, 2)))

@@ -4,6 +4,7 @@ import gc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from pfgnn.data.batching import Batch, pad_batch
 from pfgnn.data.task import Task
-from pfgnn.model import GIN, PFGNN
+from pfgnn.model import GIN, PFGNN, ByDistance, MLPPolicy, StraightThrough
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.loop import Trainer
 from pfgnn.training.replay import WARM_UPS, Replayed
@@ -156,3 +157,46 @@ def test_a_training_on_a_gpu_gives_the_same_bits_twice(tmp_path: Path, task: str
         assert of.step.graphs
     one, other = map(weights, runs)
     assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+
+
+class TestLearnedPolicy:
+    """A task that one vertex decides: which of the two graphs' marks counts is for the policy to find."""
+
+    @pytest.mark.parametrize("straight", [False, True])
+    @pytest.mark.parametrize("credit", ["graph", "particle"])
+    def test_every_way_to_teach_the_policy_trains(
+        self, tmp_path: Path, credit: Literal["graph", "particle"], straight: bool
+    ) -> None:
+        mark = ByDistance(8, 2)
+        model = PFGNN(
+            GIN(8, layers=1),
+            2,
+            steps=2,
+            particles=3,
+            policy=MLPPolicy(8),
+            individualise=StraightThrough(mark) if straight else mark,
+        )
+        before = [p.detach().clone() for p in model.policy.parameters()]
+        config = replace(CONFIG, gamma=0.1, credit=credit, entropy=0.01)
+        of = trainer(tmp_path, config, graphs(task=TASKS["classes"]), model=model)
+        of.plain(batches(of, False)[0], of.draw)
+        moved = zip(before, of.model.module.policy.parameters(), strict=True)
+        assert all(not torch.equal(one, other) for one, other in list(moved)[:3])  # a shift of all scores changes none
+
+    def test_the_losses_without_a_particle_are_those_of_the_readout(self, tmp_path: Path) -> None:
+        model = PFGNN(GIN(8, layers=1), 2, steps=1, particles=3)
+        of = trainer(tmp_path, CONFIG, graphs(task=TASKS["classes"]), model=model)
+        batch = batches(of, False)[0]
+        output = model(batch.x, batch.edge_index, batch.edge_attr, batch.batch, seed=1)
+        left_out = of.plain._left_out(output, batch.y, batch.batch)
+        without = model.readout.without_each(output.readings, [output.trace[0].log_weights.exp()])[0]  # [G, K, C]
+        want = torch.nn.functional.cross_entropy(without[:, 1], batch.y[:, 0], reduction="none")
+        assert left_out is not None
+        torch.testing.assert_close(left_out[0, :, 1], want)
+
+    def test_particles_cannot_be_left_out_at_node_level(self, tmp_path: Path) -> None:
+        model = PFGNN(GIN(8, layers=1), 2, steps=1, particles=3, level="node", policy=MLPPolicy(8))
+        config = replace(CONFIG, gamma=0.1, credit="particle")
+        of = trainer(tmp_path, config, graphs(task=TASKS["nodes"]), model=model)
+        with pytest.raises(ValueError, match="credit must be graph at node level"):
+            of.plain(batches(of, False)[0], of.draw)

@@ -25,6 +25,7 @@ from pfgnn.model import (
     PNA,
     Additive,
     ByDistance,
+    CentralityPolicy,
     Distinct,
     ESSResampling,
     Exchange,
@@ -40,6 +41,7 @@ from pfgnn.model import (
     RandomNormal,
     SetObservation,
     SoftResampling,
+    StraightThrough,
     SystematicResampling,
     UniformPolicy,
 )
@@ -175,6 +177,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         "mlp": lambda: MLPPolicy(D),
         "gnn": lambda: GNNPolicy(_backbone(config, step_layers, inputs), D),
         "uniform": UniformPolicy,
+        "centrality": CentralityPolicy,
     }
     resampling: dict[str, Callable[[], nn.Module]] = {
         "soft": lambda: SoftResampling(config.alpha),
@@ -188,6 +191,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         "additive": lambda: Additive(D, config.share),
         "random": lambda: RandomNormal(D, config.share),
     }
+    mark = individualise[config.individualise]()
     told = config.exchange
     exchange = Exchange(D, mean=told in ("both", "mean"), mark=told in ("both", "mark")) if told != "none" else False
     del common["level"], common["pool"]
@@ -200,7 +204,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         mask_used=config.mask_used,
         policy=policies[config.policy](),
         sample=Distinct() if config.sampling == "distinct" else Independent(config.vertices_per_step),
-        individualise=individualise[config.individualise](),
+        individualise=StraightThrough(mark) if config.straight_through else mark,
         exchange=exchange,
         observe=SetObservation(D) if config.observe == "set" else NoObservation(),
         resample=resampling[config.resample](),

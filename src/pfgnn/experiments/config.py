@@ -59,7 +59,8 @@ class ModelConfig:
         steps: T.
         particles: K.
         share_steps: one set of parameters for the refinements of all steps.
-        policy: how vertices are scored.
+        policy: how vertices are scored: all alike, by a fixed centrality, or by a learned MLP or GNN.
+        straight_through: whether the marks carry a gradient to the policy.
         sampling: "distinct" paths, or "independent" draws of the particles, as in the paper.
         vertices_per_step: drawn at once by a particle; more than 1 only with independent draws.
         mask_used: never individualise a vertex twice.
@@ -88,13 +89,14 @@ class ModelConfig:
     steps: int = 1
     particles: int = 16
     share_steps: bool = False
-    policy: Literal["uniform", "mlp", "gnn"] = "uniform"
+    policy: Literal["uniform", "centrality", "mlp", "gnn"] = "uniform"
     sampling: Literal["distinct", "independent"] = "distinct"
     vertices_per_step: int = 1
     mask_used: bool = False
     individualise: Literal["distance", "multiplicative", "additive", "random"] = "distance"
     max_distance: int = 5
     share: float = 1.0
+    straight_through: bool = False
     exchange: Literal["both", "mean", "mark", "none"] = "both"
     observe: Literal["none", "set"] = "none"
     resample: Literal["none", "soft", "systematic", "ess"] = "none"

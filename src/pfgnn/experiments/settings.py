@@ -32,7 +32,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (
         "at least 0",
         lambda value: value >= 0,
-        "data.fold data.random_walks model.steps training.weight_decay training.gamma "
+        "data.fold data.random_walks model.steps training.weight_decay training.gamma training.entropy "
         "training.schedule.patience training.schedule.min_lr",
     ),
     ("above 0", lambda value: value > 0, "training.learning_rate training.clip"),

@@ -3,10 +3,10 @@
 from pfgnn.model.backbones import GAT, GCN, GIN, GINE, GNNML1, MPNN, PNA, mean_log_degree
 from pfgnn.model.belief import Belief
 from pfgnn.model.exchange import Exchange
-from pfgnn.model.individualise import Additive, ByDistance, Multiplicative, RandomNormal
+from pfgnn.model.individualise import Additive, ByDistance, Multiplicative, RandomNormal, StraightThrough
 from pfgnn.model.observe import NoObservation, SetObservation
 from pfgnn.model.pfgnn import PFGNN, Output, StepTrace
-from pfgnn.model.policy import GNNPolicy, MLPPolicy, UniformPolicy
+from pfgnn.model.policy import CentralityPolicy, GNNPolicy, MLPPolicy, UniformPolicy
 from pfgnn.model.readout import MaxParticle, MeanParticle, PerParticle
 from pfgnn.model.resample import ESSResampling, NoResampling, SoftResampling, SystematicResampling
 from pfgnn.model.sample import Distinct, Independent
@@ -23,6 +23,7 @@ __all__ = [
     "Additive",
     "Belief",
     "ByDistance",
+    "CentralityPolicy",
     "Distinct",
     "ESSResampling",
     "Exchange",
@@ -40,6 +41,7 @@ __all__ = [
     "SetObservation",
     "SoftResampling",
     "StepTrace",
+    "StraightThrough",
     "SystematicResampling",
     "UniformPolicy",
     "mean_log_degree",

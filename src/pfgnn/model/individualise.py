@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from pfgnn.kernels.distance import distances
 from pfgnn.kernels.particles import add_to_vertices, pick_vertices
+from pfgnn.kernels.segments import spread
 from pfgnn.kernels.table import look_up
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.mlp import MLP
@@ -97,6 +98,33 @@ class ByDistance(Additive):
         H = super().forward(H, draw, graph, noise, step, particles)
         d = distances(draw.vertices, draw.valid, self.largest, graph.sources, graph.targets)  # [N, K]
         return H + look_up(self.tables[step - 1], d.flatten()).view_as(H)
+
+
+class StraightThrough(Individualise):
+    """h_u ← h_u + s (inner(h)_u - h_u), s = 1 in value, with the gradient of P(v) (Jang et al., ICLR 2017).
+
+    The mark of the drawn vertex v is as ``inner`` makes it. Its strength s carries the gradient of the loss to the
+    policy, as if the mark had been scaled by P(v): the straight-through estimate at the vertices that were drawn.
+
+    Args:
+        inner: how vertices are individualised.
+    """
+
+    def __init__(self, inner: Individualise) -> None:
+        super().__init__(inner.width)
+        self.inner = inner
+        self.stochastic = inner.stochastic
+
+    def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """Individualise the drawn vertices of every particle; see the class."""
+        marked = self.inner(H, draw, graph, noise, step, particles)
+        p = draw.log_prob.exp()
+        strength = spread(1 + p - p.detach(), graph.nodes)[..., None].to(marked.dtype)  # [N, K, 1]
+        return H + strength * (marked - H)
+
+    def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """As ``inner`` does."""
+        return self.inner.recolour(h, noise, step, particles)
 
 
 class RandomNormal(Individualise):

@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.hidden import hidden_score
-from pfgnn.kernels.segments import segment_log_softmax, segment_sum
+from pfgnn.kernels.segments import segment_log_softmax, segment_sum, sum_neighbours
 from pfgnn.model.batch import GraphBatch
+from pfgnn.model.numeric import BOUND, check_positive
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.refine import Refine
 
@@ -60,6 +61,27 @@ class UniformPolicy(nn.Module):
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         """The vertices' scores; see the class."""
         return H.new_zeros(H.shape[:2])
+
+
+class CentralityPolicy(nn.Module):
+    """A fixed score for every vertex: the log of the number of walks of a given length that end in it.
+
+    Nothing is learned. It is what a learned policy should beat beside the uniform one.
+
+    Args:
+        length: of the walks.
+    """
+
+    def __init__(self, length: int = 4) -> None:
+        super().__init__()
+        self.length = check_positive("length", length)
+
+    def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
+        """The vertices' scores; see the class."""
+        walks = torch.ones(len(H), 1, device=H.device)
+        for _ in range(self.length):
+            walks = sum_neighbours(walks, walks.new_zeros(()), graph.sources, graph.targets)
+        return walks.clamp(1, BOUND).log().expand(-1, H.shape[1]).to(H.dtype)
 
 
 def check_scores(policy: nn.Module, scores: Tensor, step: int) -> None:

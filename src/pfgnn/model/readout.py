@@ -150,9 +150,10 @@ class MeanParticle(Readout):
 
 
 class PerParticle(Readout):
-    """f_t = Σ_k w_k relu(MLP_t(pool_v h_v^k)): each particle is read by itself, then the readings are averaged.
+    """f_t = Σ_k w_k relu(MLP_t(pool_v relu(A_t h_v^k + a_t))): each particle is read by itself, then they are averaged.
 
-    The mean particle loses what only single particles see; the MLP keeps it. At node level there is no pooling.
+    The mean particle loses what only single particles see; the MLP keeps it. The map A_t before the pooling keeps what
+    a norm over the nodes of a graph would take from their sum. At node level f_t = Σ_k w_k relu(MLP_t(h_v^k)).
 
     Args: see :class:`Readout`.
     """
@@ -168,11 +169,16 @@ class PerParticle(Readout):
         join: Sequence[int] = (),
     ) -> None:
         super().__init__(width, steps, out_channels, level, pool, scale, join)
+        pooled = 0 if self.reduce is None else steps + 1
+        self.nodes = nn.ModuleList(nn.Linear(width, width) for _ in range(pooled))  # A_t, a_t
         self.parts = nn.ModuleList(MLP(width, width, width) for _ in range(steps + 1))
 
     def summarise(self, t: int, belief: Belief, graph: GraphBatch) -> Reading:
         """f_t of a belief; see the class."""
-        parts = self.parts[t](self.pool(belief.embeddings, graph)).relu()  # [G, K, D], or [N, K, D] at node level
+        H = belief.embeddings
+        if self.reduce is not None:
+            H = self.pool(self.nodes[t](H).relu(), graph)
+        parts = self.parts[t](H).relu()  # [G, K, D], or [N, K, D] at node level
         if parts.shape[1] == 1:  # all particles equal
             return Reading(parts.squeeze(1), None if self.reduce is None else parts)
         if self.reduce is None:

@@ -44,7 +44,7 @@ class TrainingConfig:
         optimiser, learning_rate, weight_decay: of the parameters.
         clip: largest norm of the gradient; None for no clipping.
         schedule: of the learning rate.
-        gamma, baseline: of the policy's term, see :class:`pfgnn.training.Objective`.
+        gamma, baseline, credit, entropy: of the policy's term, see :class:`pfgnn.training.Objective`.
         standardise: scale regression targets to mean 0 and deviation 1 over the training part; predictions are
             mapped back.
         validate_every: epochs from one validation to the next.
@@ -65,8 +65,10 @@ class TrainingConfig:
     weight_decay: float = 0.0
     clip: float | None = 1.0
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
-    gamma: float = 0.1
+    gamma: float = 0.0
     baseline: Literal["leave_one_out", "none"] = "leave_one_out"
+    credit: Literal["graph", "particle"] = "graph"
+    entropy: float = 0.0
     standardise: bool = False
     validate_every: int = 1
     patience: int | None = None

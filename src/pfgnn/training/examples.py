@@ -32,5 +32,5 @@ def padding(data: Resident, graphs: Indices, batch_size: int) -> tuple[int, int]
         return None
     rows = min(batch_size, len(graphs))
     means = (rows * counts[graphs].mean() for counts in (data.node_counts, data.edge_counts))
-    nodes, edges = (2 ** round(math.log2(max(mean, 128) / 8)) for mean in means)
+    nodes, edges = (2 ** round(math.log2(max(mean, 128) / 16)) for mean in means)
     return nodes, edges

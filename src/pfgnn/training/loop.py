@@ -127,7 +127,7 @@ class Trainer:
             self.optimiser,
             fabric,
             task,
-            Objective(config.gamma, BASELINES[config.baseline]),
+            Objective(config.gamma, BASELINES[config.baseline], config.credit, config.entropy),
             config.clip,
             self.scaler and Standardise(*(numbers.to(fabric.device) for numbers in self.scaler)),
             self.class_weights,

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pfgnn.model.numeric import choose
 from pfgnn.model.pfgnn import StepTrace
 
 
 class Loss(NamedTuple):
-    """``total`` = ``task`` + γ ``policy``, the one to call backward on; all scalars."""
+    """``total``, to call backward on, and its parts ``task`` and ``policy``; see :class:`Objective`. All scalars."""
 
     total: Tensor
     task: Tensor
@@ -42,29 +43,58 @@ def leave_one_out(losses: Tensor, total: Tensor, count: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Objective:
-    """mean_g [ L_g + γ (L_g - b_g)° · 1/K Σ_k Σ_t log P(v_t^k) ], ° marking what carries no gradient.
+    """mean_g [ L_g + γ R_g - β S_g ]: the task's loss, the policy's term, and the policy's entropy S_g.
 
-    The second term's gradient is the REINFORCE estimate of how the draws change the expected loss. Every draw
-    counts, also those of particles that resampling dropped later: they were part of what led to the loss. With
-    K = 1, γ = 1 and no resampling the expected gradient is that of the exact expected loss; for K > 1 the
-    estimate of the paper averages over particles, where the exact one would sum (γ = K).
+    The policy's term R_g teaches the policy by what the drawn vertices were good for. ° marks what has no gradient.
 
-    Args: gamma: γ ≥ 0, the weight of the policy term.  baseline: b, from losses [G], their sum over the batch and
-        the number of its graphs to [G].
+    - credit "graph", the paper's: R_g = (L_g - b_g)° · 1/K Σ_k Σ_t log P(v_t^k). All draws of a graph share its loss.
+      This is the REINFORCE estimate of how the draws change the expected loss. Every draw counts, also those of
+      particles that resampling dropped later: they were part of what led to the loss. With K = 1, γ = 1 and no
+      resampling the expected gradient is that of the exact expected loss. For K > 1 the estimate of the paper averages
+      over particles, where the exact one would sum (γ = K).
+    - credit "particle": R_g = -1/K Σ_k Σ_t (L_g^{-k,t} - L_g)° log P(v_t^k), where L_g^{-k,t} is the loss without
+      particle k in the readout of step t. It compares the particles of one graph with each other, so an easy graph
+      does not reward all that it drew.
+
+    With distinct paths the weights carry a gradient to the policy as well, whatever γ is; see
+    :class:`pfgnn.model.Distinct`.
+
+    Args:
+        gamma: γ ≥ 0, the weight of the policy's term.
+        baseline: b of credit "graph", from losses [G], their sum over the batch and the number of its graphs to [G].
+        credit: "graph" or "particle".
+        entropy: β ≥ 0, the weight of the entropy, which keeps a policy from closing up; needs distinct paths.
     """
 
     gamma: float = 0.1
     baseline: Callable[[Tensor, Tensor, Tensor], Tensor] = leave_one_out
+    credit: str = "graph"
+    entropy: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.gamma >= 0:
-            raise ValueError(f"gamma must not be negative, but it is {self.gamma}")
+        for name in ("gamma", "entropy"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must not be negative, but it is {getattr(self, name)}")
+        choose("credit", self.credit, {"graph": None, "particle": None})
 
-    def __call__(self, losses: Tensor, trace: list[StepTrace], share: Share | None = None) -> Loss:
-        """The loss of a batch from its graphs' task losses [G] and the trace of the forward pass.
+    @property
+    def needs_left_out(self) -> bool:
+        """Whether it reads the losses without each particle."""
+        return self.credit == "particle" and self.gamma > 0
 
-        At node level a graph's loss is the mean over its nodes, see ``pfgnn.kernels.segments.segment_mean``. With a
-        ``share``, the mean over devices of the losses (and so of their gradients) is that of the whole batch.
+    def __call__(
+        self, losses: Tensor, trace: list[StepTrace], share: Share | None = None, left_out: Tensor | None = None
+    ) -> Loss:
+        """The loss of a batch.
+
+        With a ``share``, the mean over devices of the losses (and so of their gradients) is that of the whole batch.
+
+        Args:
+            losses: the task's loss of each graph, [G]. At node level it is the mean over the nodes of the graph, see
+                ``pfgnn.kernels.segments.segment_mean``.
+            trace: of the forward pass.
+            share: the part of the batch that is here; None for all of it.
+            left_out: for credit "particle", the losses without each particle, [T, G, K].
         """
         graphs = (len(trace[0].log_prob),) if trace else tuple(losses.shape[:1])
         if losses.shape != graphs:
@@ -75,8 +105,20 @@ class Objective:
         total, count = add(torch.stack([(weights * fixed).sum(), weights.sum()]))
         weights = weights * (devices / count)
         task = (weights * losses).sum()
-        if not trace or self.gamma == 0:
+        if not trace or self.gamma == self.entropy == 0:
             return Loss(task, task, torch.zeros_like(task))
-        log_prob = torch.stack([step.log_prob for step in trace]).sum(0).mean(1)  # [G]
-        policy = (weights * (fixed - self.baseline(fixed, total, count)) * log_prob).sum()
-        return Loss(task + self.gamma * policy, task, policy)
+        log_prob = torch.stack([step.log_prob for step in trace])  # [T, G, K]
+        if self.gamma == 0:
+            of_graph = torch.zeros_like(fixed)
+        elif self.credit == "graph":
+            of_graph = (fixed - self.baseline(fixed, total, count)) * log_prob.sum(0).mean(1)
+        else:
+            if left_out is None or left_out.shape != log_prob.shape:
+                came = "None" if left_out is None else f"of shape {list(left_out.shape)}"
+                raise ValueError(f"left_out must have shape {list(log_prob.shape)} for credit particle, but is {came}")
+            of_graph = ((fixed[:, None] - left_out.detach()) * log_prob).sum(0).mean(1)
+        policy = (weights * of_graph).sum()
+        if self.entropy == 0:
+            return Loss(task + self.gamma * policy, task, policy)
+        spread = torch.stack([step.entropy for step in trace]).mean((0, 2))  # [G]
+        return Loss(task + self.gamma * policy - self.entropy * (weights * spread).sum(), task, policy)

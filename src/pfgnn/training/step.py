@@ -12,6 +12,7 @@ from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.streams import beside, joined
 from pfgnn.model.belief import effective_sample_size
 from pfgnn.model.pfgnn import Output
+from pfgnn.model.readout import Readout
 from pfgnn.training.losses import graph_losses
 from pfgnn.training.objective import Objective, Share
 from pfgnn.training.targets import Standardise
@@ -64,7 +65,8 @@ class Step:
         losses = graph_losses(self.task, output.prediction, y, batch.batch, graphs, self.class_weights)
         if graphs > batch.num_graphs:  # the others are padding
             share = Share((torch.arange(graphs, device=place.device) < batch.num_graphs).to(losses.dtype), 1, _as_it_is)
-        loss = self.objective(losses, output.trace, share)
+        left_out = self._left_out(output, y, batch.batch) if self.objective.needs_left_out else None
+        loss = self.objective(losses, output.trace, share, left_out)
         self.optimiser.zero_grad()
         with joined(loss.total):
             with beside(loss.total), torch.no_grad():
@@ -78,17 +80,39 @@ class Step:
         with torch.no_grad():  # else the sums would hold on to the graph of every update
             self.sums += torch.stack([loss.task, loss.policy, ess, entropy, norm, torch.ones_like(norm)])
 
+    @torch.no_grad()
+    def _left_out(self, output: Output, y: Tensor, batch: Tensor) -> Tensor | None:
+        """The losses of all graphs without each particle of each step: [T, G, K]; None without steps."""
+        if not output.trace:
+            return None
+        if self.task.level == "node":
+            raise ValueError("training.credit must be graph at node level, where particles are read node by node")
+        readout = _readout(self.model)
+        without = readout.without_each(output.readings, [step.log_weights.exp() for step in output.trace])
+        T, G, K, C = without.shape
+        rows = without.transpose(1, 2).reshape(-1, C).float()  # [T K G, C]
+        losses = graph_losses(self.task, rows, y.repeat(T * K, 1), batch, len(rows), self.class_weights)
+        return losses.view(T, K, G).transpose(1, 2)
+
     @staticmethod
     def _diversity(output: Output, graphs: int) -> tuple[Tensor, Tensor]:
-        """Effective sample size and entropy of the policy, -log P(v) of what it drew; 0 without steps.
+        """Effective sample size and entropy of the policy; 0 without steps.
 
         Means over all steps and graphs that are no padding. Where either is low, the particles are copies of a few.
         """
         if not output.trace:
             return output.prediction.new_zeros(()), output.prediction.new_zeros(())
         log_w = torch.stack([step.log_weights[:graphs] for step in output.trace])  # [T, G, K]
-        log_p = torch.stack([step.log_prob[:graphs] for step in output.trace])  # [T, G, K], of all m vertices together
-        return effective_sample_size(log_w.flatten(0, 1)).mean(), -log_p.mean()
+        entropy = torch.stack([step.entropy[:graphs] for step in output.trace])  # [T, G, K]
+        return effective_sample_size(log_w.flatten(0, 1)).mean(), entropy.mean()
+
+
+def _readout(model: nn.Module) -> Readout:
+    """The readout of a model that the fabric may have wrapped."""
+    readout = getattr(getattr(model, "module", model), "readout", None)
+    if not isinstance(readout, Readout):
+        raise ValueError("training.credit must be graph for a model that is no PFGNN")
+    return readout
 
 
 def _as_it_is(tensor: Tensor) -> Tensor:

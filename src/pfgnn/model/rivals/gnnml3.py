@@ -67,9 +67,8 @@ class GNNML3(Stack):
         self_and_frequencies = 1 + check_positive("frequencies", frequencies)
         if not bandwidth > 0:
             raise ValueError(f"bandwidth must be positive, but it is {bandwidth}")
-        super().__init__(
-            lambda: GNNML3Layer(width, self_and_frequencies), width, layers, **{"norm": "layer", **options}
-        )
+        options.setdefault("norm", "layer")
+        super().__init__(lambda: GNNML3Layer(width, self_and_frequencies), width, layers, **options)
         self.frequencies = frequencies
         self.bandwidth = bandwidth
 
