@@ -220,6 +220,7 @@ CHOICES: dict[str, dict[Any, str]] = {
     "individualise": {
         "distance": "ByDistance",
         "multiplicative": "Multiplicative",
+        "multiplicative_relu": "MultiplicativeRelu",
         "additive": "Additive",
         "random": "RandomNormal",
     },

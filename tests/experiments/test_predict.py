@@ -125,6 +125,18 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+def test_molecules_from_a_table_for_a_run_with_encodings(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    parts = {"train": np.arange(10), "validation": np.arange(10, 14), "test": np.arange(14, 18)}
+    made = Dataset.from_smiles(SMILES, np.arange(18.0)[:, None], "ogb", Task("graph", 1, "l1", "mae"), splits=parts)
+    made.save(tmp_path / "molecules.pfgnn")
+    config = small(tmp_path / "molecules.pfgnn", {"epochs": 1}, model=ModelConfig(width=8, layers=1, particles=2))
+    run(replace(config, data=replace(config.data, random_walks=3)), tmp_path / "run", device="cpu")
+    (tmp_path / "new.csv").write_text("smiles\n" + "\n".join(SMILES) + "\n")
+    found = [predict_run(tmp_path / "run", tmp_path / name, draws=2) for name in ("new.csv", "molecules.pfgnn")]
+    torch.testing.assert_close(found[0].mean, found[1].mean)
+
+
 def test_molecules_from_a_table(molecules: Path, tmp_path: Path) -> None:
     path = tmp_path / "new.csv"
     path.write_text('id,smiles\n1,"CCO"\n2,c1ccccc1\n')

@@ -7,7 +7,7 @@ from tests.graph_samples import random_edges, undirected
 from torch import Tensor
 
 from pfgnn.kernels.distance import distances
-from pfgnn.model import Additive, ByDistance, Multiplicative, RandomNormal, StraightThrough
+from pfgnn.model import Additive, ByDistance, Multiplicative, MultiplicativeRelu, RandomNormal, StraightThrough
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.individualise import Individualise
 from pfgnn.model.randomness import make_noise
@@ -41,9 +41,11 @@ def test_only_the_drawn_vertices_change(kind: type[Individualise]) -> None:
 
 def test_equations() -> None:
     H, mask = torch.randn(5, K, D), chosen()
-    multiplicative, additive = Multiplicative(D), Additive(D)
+    multiplicative, additive, rectified = Multiplicative(D), Additive(D), MultiplicativeRelu(D)
     M = torch.where(mask[..., None], multiplicative.mlp(H), 1.0)  # the paper's mask matrix, ones but for row v
     torch.testing.assert_close(apply(multiplicative, H), H * M)
+    M = torch.where(mask[..., None], rectified.mlp(H).relu(), 1.0)
+    torch.testing.assert_close(apply(rectified, H), H * M)
     torch.testing.assert_close(apply(additive, H), H + torch.where(mask[..., None], additive.mlp(H), 0.0))
 
 

@@ -6,7 +6,7 @@ from torch import nn
 from torch_geometric.nn import GraphNorm as PyGGraphNorm
 
 from pfgnn.model.batch import GraphBatch
-from pfgnn.model.norms import NORMS, BatchNorm, GraphNorm
+from pfgnn.model.norms import NORMS, BatchNorm, GraphNorm, SizeNorm
 
 BATCH = torch.tensor([0] * 5 + [1] * 7)
 GRAPHS = GraphBatch(torch.zeros(2, 0, dtype=torch.int64), None, BATCH, 2)
@@ -71,3 +71,10 @@ def test_batch_norm_of_one_real_row_and_padding_stays_finite() -> None:
 def test_batch_norm_of_one_row_in_training() -> None:
     with pytest.raises(ValueError, match="norm='batch' needs more than one node and particle in training"):
         NORMS["batch"](4).normalise(torch.zeros(1, 1, 4), replace(GRAPHS, batch=BATCH[:1], num_graphs=1))
+
+
+def test_size_norm_divides_by_the_root_of_the_graphs_size() -> None:
+    h, x = torch.randn(2, 12, 3, 4)
+    size = torch.tensor([5.0] * 5 + [7.0] * 7).sqrt()[:, None, None]
+    torch.testing.assert_close(SizeNorm(4).normalise(h, GRAPHS), BatchNorm(4).normalise(h / size, GRAPHS))
+    torch.testing.assert_close(SizeNorm(4)(h, x, GRAPHS), BatchNorm(4)(h / size, x, GRAPHS))

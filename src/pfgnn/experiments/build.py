@@ -35,6 +35,7 @@ from pfgnn.model import (
     MeanParticle,
     MLPPolicy,
     Multiplicative,
+    MultiplicativeRelu,
     NoObservation,
     NoResampling,
     PerParticle,
@@ -188,6 +189,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
     individualise: dict[str, Callable[[], Individualise]] = {
         "distance": lambda: ByDistance(D, T, config.max_distance, config.share),
         "multiplicative": lambda: Multiplicative(D, config.share),
+        "multiplicative_relu": lambda: MultiplicativeRelu(D, config.share),
         "additive": lambda: Additive(D, config.share),
         "random": lambda: RandomNormal(D, config.share),
     }

@@ -82,7 +82,7 @@ class ModelConfig:
     layers: int = 3
     step_layers: int | None = None
     towers: int = 1
-    norm: Literal["graph", "batch", "layer", "none"] = "graph"
+    norm: Literal["graph", "batch", "size", "layer", "none"] = "graph"
     residual: bool = True
     feed_forward: bool = True
     dropout: float = 0.0
@@ -93,7 +93,7 @@ class ModelConfig:
     sampling: Literal["distinct", "independent"] = "distinct"
     vertices_per_step: int = 1
     mask_used: bool = False
-    individualise: Literal["distance", "multiplicative", "additive", "random"] = "distance"
+    individualise: Literal["distance", "multiplicative", "multiplicative_relu", "additive", "random"] = "distance"
     max_distance: int = 5
     share: float = 1.0
     straight_through: bool = False

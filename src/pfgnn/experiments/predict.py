@@ -78,7 +78,7 @@ def predict_run(
     record, config = read_record(directory), read_config(directory / CONFIG)
     identity = read_checkpoint(directory / (BEST if record["selected"] == "best" else LAST)).state["identity"]
     inputs = Inputs.from_json(identity["inputs"])
-    dataset = adapt(read_graphs(path, inputs, smiles_column), config.data, config.model)
+    dataset = adapt(read_graphs(path, inputs, smiles_column, config.data.random_walks), config.data, config.model)
     check_features(path, inputs, dataset)
     fabric = make_fabric(device, config.training.precision)
     model, scaler = load_weights(directory, record["selected"])
@@ -97,8 +97,11 @@ def predict_run(
     return Predictions(outputs.mean(0), outputs.std(0) / draws**0.5, _names(inputs.task), _places(dataset))
 
 
-def read_graphs(path: Path, inputs: Inputs, smiles_column: str) -> Dataset:
-    """The graphs of a file as a dataset with the features that the model reads; its targets mean nothing."""
+def read_graphs(path: Path, inputs: Inputs, smiles_column: str, random_walks: int = 0) -> Dataset:
+    """The graphs of a file as a dataset with the features that the model reads, before encodings are appended.
+
+    Its targets mean nothing.
+    """
     if path.suffix == ".pfgnn":
         dataset = Dataset.open(path)
         level, found = ("node" if task.level == "node" else "graph" for task in (inputs.task, dataset.task))
@@ -112,7 +115,7 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str) -> Dataset:
         dataset = Dataset.from_graphs(graphs, np.zeros((rows, 1), dtype=np.int64), inputs.task)
     elif path.suffix == ".csv":
         smiles = _column(path, smiles_column)
-        dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs), inputs.task)
+        dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, random_walks), inputs.task)
     else:
         raise ValueError(f"{path} must end in .g6, .s6, .csv or .pfgnn to say what it holds, not in {path.suffix!r}")
     return dataset
@@ -146,9 +149,11 @@ def _column(path: Path, name: str) -> list[str]:
     return rows
 
 
-def _features(inputs: Inputs) -> str:
+def _features(inputs: Inputs, random_walks: int) -> str:
     for name, features in FEATURES.items():
-        if features.node_categories == inputs.in_channels:
+        # Encodings make one-hot columns of the categories.
+        channels = sum(features.node_categories) + random_walks if random_walks else features.node_categories
+        if channels == inputs.in_channels:
             return name
     raise ValueError("the run was not trained on features of molecules, so it cannot predict from SMILES")
 

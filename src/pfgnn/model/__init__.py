@@ -3,7 +3,14 @@
 from pfgnn.model.backbones import GAT, GCN, GIN, GINE, GNNML1, MPNN, PNA, mean_log_degree
 from pfgnn.model.belief import Belief
 from pfgnn.model.exchange import Exchange
-from pfgnn.model.individualise import Additive, ByDistance, Multiplicative, RandomNormal, StraightThrough
+from pfgnn.model.individualise import (
+    Additive,
+    ByDistance,
+    Multiplicative,
+    MultiplicativeRelu,
+    RandomNormal,
+    StraightThrough,
+)
 from pfgnn.model.observe import NoObservation, SetObservation
 from pfgnn.model.pfgnn import PFGNN, Output, StepTrace
 from pfgnn.model.policy import CentralityPolicy, GNNPolicy, MLPPolicy, UniformPolicy
@@ -33,6 +40,7 @@ __all__ = [
     "MaxParticle",
     "MeanParticle",
     "Multiplicative",
+    "MultiplicativeRelu",
     "NoObservation",
     "NoResampling",
     "Output",

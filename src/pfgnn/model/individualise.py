@@ -63,6 +63,14 @@ class Multiplicative(Learned):
         return h * self.mlp(h)
 
 
+class MultiplicativeRelu(Multiplicative):
+    """h_v ← h_v ⊙ relu(MLP(h_v)), as in the program that the paper's authors released."""
+
+    def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """h ⊙ relu(MLP(h))."""
+        return h * self.mlp(h).relu()
+
+
 class Additive(Learned):
     """h_v ← h_v + MLP(h_v); moves a zero embedding too."""
 

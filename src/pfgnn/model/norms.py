@@ -107,6 +107,28 @@ class BatchNorm(Norm):
         return BatchNorming(*running, largest(h.dtype), self.training)
 
 
+class SizeNorm(BatchNorm):
+    """Batch normalisation of h / √n, with n the number of nodes of a node's graph (Dwivedi et al., 2020).
+
+    The program that the paper's authors released does so.
+
+    Args: width: D.
+    """
+
+    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
+        """Normalise; see the class."""
+        return super().normalise(self._scaled(h, graph), graph)
+
+    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
+        """relu(norm(h)), plus x if it is given."""
+        return super().forward(self._scaled(h, graph), x, graph)
+
+    @staticmethod
+    def _scaled(h: Tensor, graph: GraphBatch) -> Tensor:
+        factor = graph.sizes.to(h.dtype).rsqrt()[graph.batch]
+        return h * factor.view(-1, *(1,) * (h.dim() - 1))
+
+
 class LayerNorm(Norm):
     """Layer normalisation of each node's embedding by itself."""
 
@@ -130,4 +152,4 @@ class NoNorm(Norm):
         return bounded(h)
 
 
-NORMS = {"graph": GraphNorm, "batch": BatchNorm, "layer": LayerNorm, "none": NoNorm}
+NORMS = {"graph": GraphNorm, "batch": BatchNorm, "size": SizeNorm, "layer": LayerNorm, "none": NoNorm}

@@ -39,7 +39,7 @@ class Stack(nn.Module):
         layer: makes one layer.
         width: D.
         layers: how many.
-        norm: "graph" (per graph and particle), "batch", "layer" or "none".
+        norm: "graph" (per graph and particle), "batch", "size" (batch, after a division by √n), "layer" or "none".
         residual: whether a layer's input is added to its output.
         feed_forward: whether an MLP follows each layer.
         dropout: share of each layer's output that is set to 0 in training, before the residual is added. Its draws are
