@@ -106,7 +106,7 @@ def test_a_choice_lists_the_choices() -> None:
         ValueError, match=r"model\.pool must be one of sum, mean, max, but it is 'men'; did you mean mean"
     ):
         parse_config(with_value("model.pool", "men"))
-    with pytest.raises(ValueError, match=r"model\.pool must be one of mean, sum, max, but it is None"):
+    with pytest.raises(ValueError, match=r"model\.pool must be one of sum, mean, max, but it is None"):
         parse_config(with_value("model.pool", None))
 
 
