@@ -9,7 +9,7 @@ from pfgnn.model import GIN, PFGNN, MaxParticle, MeanParticle, PerParticle, Soft
 from pfgnn.model.batch import make_batch
 from pfgnn.model.belief import Belief
 from pfgnn.model.randomness import make_noise
-from pfgnn.model.readout import Readout, embedding
+from pfgnn.model.readout import Readout, embedding, own_particle
 
 GRAPH = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1]))
 KINDS: list[type[Readout]] = [MeanParticle, PerParticle, MaxParticle]
@@ -77,6 +77,19 @@ def test_pooling(pool: str, by_hand: object) -> None:
 def test_node_level_does_not_pool(kind: type[Readout]) -> None:
     readout = kind(3, 1, 2, level="node")
     assert readout([readout.read(t, random_belief(), GRAPH) for t in (0, 1)]).shape == (5, 2)
+
+
+def test_at_node_level_a_vertex_is_read_with_the_mark_on_itself() -> None:
+    belief, readout = random_belief(K=3), PerParticle(3, 1, 2, level="node")
+    vertices = torch.tensor([[[0], [2], [0]], [[4], [4], [4]]])  # vertices 1 and 3 are individualised by no particle
+    own = torch.zeros(5, 3)
+    for node, particles in ((0, [0, 2]), (2, [1]), (4, [0, 1, 2])):
+        w = belief.weights[GRAPH.batch[node], particles]
+        own[node] = (w / w.sum()) @ belief.embeddings[node, particles]
+    torch.testing.assert_close(own_particle(belief, vertices, GRAPH), own)
+    mean = torch.einsum("nk,nkd->nd", belief.weights[GRAPH.batch], readout.parts[1](belief.embeddings).relu())
+    found = readout.read(1, belief, GRAPH, vertices=vertices).features
+    torch.testing.assert_close(found, mean + readout.own[0](own).relu())
 
 
 def test_joined_layers_are_mapped_to_one() -> None:

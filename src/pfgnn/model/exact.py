@@ -97,8 +97,12 @@ def enumerate_tree(
 
 def exact_features(model: PFGNN, tree: Tree) -> Tensor:
     """f̃(G) of line 15 with the exact belief in place of K particles: [1, (T + 1) D'] or [n, (T + 1) D']."""
-    levels = enumerate(tree.levels)
-    return embedding([model.readout.read(t, level.belief(), tree.graph, level.layers) for t, level in levels])
+    return embedding(
+        [
+            model.readout.read(t, level.belief(), tree.graph, level.layers, level.vertices[None, :, -1:] if t else None)
+            for t, level in enumerate(tree.levels)
+        ]
+    )
 
 
 def exact_prediction(model: PFGNN, tree: Tree) -> Tensor:
@@ -114,7 +118,8 @@ def path_predictions(model: PFGNN, tree: Tree) -> Tensor:
     for t, level in reversed(list(enumerate(tree.levels))):
         H, *layers = (_one_each(of, path) for of in (level.embeddings, *level.layers))
         belief = Belief(H, H.new_zeros(len(path), 1), None)
-        readings.append(model.readout.read(t, belief, single, layers))
+        drawn = (level.vertices[path, -1:] + single.first[:, None])[:, None] if t else None  # [P, 1, 1]
+        readings.append(model.readout.read(t, belief, single, layers, drawn))
         path = level.parents[path]
     return model.readout(readings[::-1])
 

@@ -250,7 +250,7 @@ class PFGNN(nn.Module):
             H, *layers = chunks.run(self.transition, t, belief, draw, graph, noise)  # 8-10
             log_w = normalise(belief.log_weights + self.observe(H, graph))  # 11
             belief = belief._replace(embeddings=H, log_weights=log_w)
-            readings.append(self.readout.read(t, belief, graph, layers))  # before resampling, which only adds variance
+            readings.append(self.readout.read(t, belief, graph, layers, draw.vertices))  # resampling only adds variance
             belief, ancestors = self.resample(belief, noise, t)  # 12
             trace.append(StepTrace(*draw.record(), log_w, ancestors))
         f = embedding(readings)  # 15

@@ -65,14 +65,29 @@ class Readout(nn.Module, ABC):
         C = check_positive("out_channels", out_channels)
         self.head = MLP((steps + 1) * (columns or width), width, C)
 
-    def read(self, t: int, belief: Belief, graph: GraphBatch, layers: Sequence[Tensor] = ()) -> Reading:
-        """Read the belief of step t; ``layers`` are the outputs of the refinement's layers, [N, K, D] each."""
+    def read(
+        self,
+        t: int,
+        belief: Belief,
+        graph: GraphBatch,
+        layers: Sequence[Tensor] = (),
+        vertices: Tensor | None = None,
+    ) -> Reading:
+        """Read the belief of step t.
+
+        Args:
+            t: the step.
+            belief: of that step.
+            graph: the graphs.
+            layers: the outputs of the refinement's layers, [N, K, D] each; needed if they are joined.
+            vertices: those that the particles individualised in that step, [G, K, m]; None for t = 0.
+        """
         if self.join:
             belief = belief._replace(embeddings=self.join[t](torch.cat(list(layers), -1)))
-        return self.summarise(t, belief, graph)
+        return self.summarise(t, belief, graph, vertices)
 
     @abstractmethod
-    def summarise(self, t: int, belief: Belief, graph: GraphBatch) -> Reading:
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
         """f_t of a belief."""
 
     def pool(self, H: Tensor, graph: GraphBatch) -> Tensor:
@@ -134,7 +149,7 @@ class MeanParticle(Readout):
         super().__init__(width, steps, out_channels, level, pool, scale, join, columns)
         self.second_moment = second_moment
 
-    def summarise(self, t: int, belief: Belief, graph: GraphBatch) -> Reading:
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
         """f_t of a belief; see the class."""
         return Reading(self.pool(self.moments(belief, graph), graph), None)
 
@@ -153,7 +168,10 @@ class PerParticle(Readout):
     """f_t = Σ_k w_k relu(MLP_t(pool_v relu(A_t h_v^k + a_t))): each particle is read by itself, then they are averaged.
 
     The mean particle loses what only single particles see; the MLP keeps it. The map A_t before the pooling keeps what
-    a norm over the nodes of a graph would take from their sum. At node level f_t = Σ_k w_k relu(MLP_t(h_v^k)).
+    a norm over the nodes of a graph would take from their sum.
+
+    At node level f_t = Σ_k w_k relu(MLP_t(h_v^k)) + relu(B_t o_v). There o_v is the mean of h_v^k over the particles
+    that have individualised v itself, and 0 if there are none. It does not fade as graphs grow.
 
     Args: see :class:`Readout`.
     """
@@ -172,19 +190,40 @@ class PerParticle(Readout):
         pooled = 0 if self.reduce is None else steps + 1
         self.nodes = nn.ModuleList(nn.Linear(width, width) for _ in range(pooled))  # A_t, a_t
         self.parts = nn.ModuleList(MLP(width, width, width) for _ in range(steps + 1))
+        self.own = nn.ModuleList(nn.Linear(width, width) for _ in range(steps if self.reduce is None else 0))  # B_t
 
-    def summarise(self, t: int, belief: Belief, graph: GraphBatch) -> Reading:
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
         """f_t of a belief; see the class."""
         H = belief.embeddings
         if self.reduce is not None:
             H = self.pool(self.nodes[t](H).relu(), graph)
         parts = self.parts[t](H).relu()  # [G, K, D], or [N, K, D] at node level
-        if parts.shape[1] == 1:  # all particles equal
-            return Reading(parts.squeeze(1), None if self.reduce is None else parts)
         if self.reduce is None:
-            return Reading(average_particles(parts, belief.log_weights, graph.nodes), None)
+            shared = parts.shape[1] == 1  # all particles equal
+            mean = parts.squeeze(1) if shared else average_particles(parts, belief.log_weights, graph.nodes)
+            if vertices is None:
+                return Reading(mean, None)
+            own = self.own[t - 1](own_particle(belief, vertices, graph)).relu()
+            return Reading(mean + own, None)
+        if parts.shape[1] == 1:
+            return Reading(parts.squeeze(1), parts)
         w = belief.log_weights.exp()[:, None].to(parts.dtype)  # [G, 1, K]
         return Reading((w @ parts).squeeze(1), parts)
+
+
+def own_particle(belief: Belief, vertices: Tensor, graph: GraphBatch) -> Tensor:
+    """The weighted mean of h_v^k over the particles k that individualised v, 0 if there are none: [N, D].
+
+    Args:
+        belief: of K particles.
+        vertices: what they individualised, [G, K, m].
+        graph: the graphs.
+    """
+    node = torch.arange(len(graph.batch), device=vertices.device)
+    is_own = (vertices[graph.batch] == node[:, None, None]).any(-1)  # [N, K]
+    w = torch.where(is_own, belief.log_weights.exp()[graph.batch], 0.0)
+    w = (w / w.sum(1, keepdim=True).clamp(min=1e-30)).to(belief.embeddings.dtype)
+    return (w[:, None] @ belief.embeddings.expand(-1, w.shape[1], -1)).squeeze(1)
 
 
 class MaxParticle(Readout):
@@ -193,7 +232,7 @@ class MaxParticle(Readout):
     Args: see :class:`Readout`.
     """
 
-    def summarise(self, t: int, belief: Belief, graph: GraphBatch) -> Reading:
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
         """f_t of a belief; see the class."""
         pooled = self.pool(belief.embeddings, graph)  # [G, K, D], or [N, K, D] at node level
         if pooled.shape[1] == 1:
