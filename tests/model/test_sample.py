@@ -11,7 +11,7 @@ from pfgnn.kernels.weigh import normalise
 from pfgnn.model import GIN, PFGNN, Distinct, Independent, MeanParticle, MLPPolicy, UniformPolicy
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.belief import Belief
-from pfgnn.model.exact import enumerate_tree, exact_features
+from pfgnn.model.exact import enumerate_tree, exact_features, exact_prediction
 from pfgnn.model.randomness import Noise, default_node_key, make_noise
 from pfgnn.model.sample import Draw
 
@@ -159,6 +159,18 @@ class TestPaths:
         want = exact(model, GRAPHS["random"]).expand(3, -1)
         for K in (N**steps, N**steps + 2):
             torch.testing.assert_close(sampled(model, GRAPHS["random"], K, 3), want)
+
+    @pytest.mark.parametrize("level", ["graph", "node"])
+    @pytest.mark.parametrize("steps", [1, 2])
+    def test_a_prediction_needs_no_seed_once_all_paths_are_there(self, steps: int, level: str) -> None:
+        """With exchange too, where it is the exact prediction; with fewer particles it is not the same every time."""
+        model = PFGNN(GIN(6, layers=1), 2, steps=steps, level=level).double().eval()
+        x = torch.zeros(N, 0, dtype=torch.float64)
+        want = exact_prediction(model, enumerate_tree(model, x, GRAPHS["random"]))
+        for seed in range(3):
+            torch.testing.assert_close(model(x, GRAPHS["random"], particles=N**steps, seed=seed).prediction, want)
+        few = [model(x, GRAPHS["random"], particles=2, seed=seed).prediction for seed in range(5)]
+        assert any(not torch.allclose(one, few[0]) for one in few[1:])
 
     def test_paths_are_distinct_and_their_parents_are_told(self) -> None:
         model = build(3, "mlp", Distinct())

@@ -30,3 +30,11 @@ def test_pictures_are_written_of_what_was_run(tmp_path: Path) -> None:
     assert pictures == ["table8.png", "table8-csl.png"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(pictures)
     assert all((tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG") for name in pictures)
+
+
+def test_a_grid_of_one_t_becomes_lines_by_k(tmp_path: Path) -> None:
+    for name, values in {"uniform-k1": [0.4, 0.5], "uniform-k4": [0.2], "learned-k4": [0.1]}.items():
+        write(tmp_path, "zinc-particles", name, [run(seed, validation={"mae": v}) for seed, v in enumerate(values)])
+    pictures = draw_table(tmp_path, "zinc-particles", tmp_path / "out")
+    assert pictures == ["zinc-particles.png", "zinc-particles-particles.png"]
+    assert all((tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG") for name in pictures)

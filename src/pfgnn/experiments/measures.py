@@ -54,6 +54,7 @@ LCC = (
     _score("X (large), accuracy", part="test-large"),
 )
 MAE = (_score("MAE", "mae", scale=1, digits=3),)
+VALIDATION_MAE = (_score("validation MAE", "mae", "validation", scale=1, digits=3),)
 LOG_MAE = _score("LogMAE", "log_mae", scale=1, digits=3)
 MAE_100 = (_score("MAE × 100", "mae"),)
 ERROR_RATIOS = tuple(

@@ -1,4 +1,4 @@
-"""Plots of a table: every run as a dot beside the paper's number, and grids of T and K as heat maps."""
+"""Plots of a table: every run as a dot beside the paper's number; grids of T and K as heat maps, of K as lines."""
 
 import statistics
 from pathlib import Path
@@ -35,6 +35,10 @@ def draw_table(results: Path, name: str, folder: Path) -> list[str]:
     pictures = [f"{name}.png"]
     _draw_dots(panels, find_table(name).title, folder / pictures[0])
     cells = [row for row in TABLES[name].rows if row.grid]
+    if len({row.grid[1] for row in cells if row.grid}) == 1:
+        pictures.append(f"{name}-particles.png")
+        _draw_lines(find_table(name).title, cells, panels, folder / pictures[-1])
+        return pictures
     for grid in dict.fromkeys(row.grid[0] for row in cells if row.grid):
         rows = [row for row in cells if row.grid and row.grid[0] == grid]
         if any(row.title in dots for dots in panels.values() for row in rows):
@@ -86,6 +90,33 @@ def _draw_dots(panels: Panels, title: str, path: Path) -> None:
             handles, labels = axes.get_legend_handles_labels()
             named = dict(zip(labels, handles, strict=True))
             figure.legend(named.values(), named.keys(), frameon=False, loc="outside lower right", ncols=2)
+    figure.suptitle(title)
+    save_picture(figure, path)
+
+
+def _draw_lines(title: str, rows: list[Row], panels: Panels, path: Path) -> None:
+    """A line for each grid of one T: the mean of the runs by K, and every run as a dot."""
+    column = rows[0].measures[0].column
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    for place, grid in enumerate(dict.fromkeys(row.grid[0] for row in rows if row.grid)):
+        points = [
+            (row.grid[2], panels[column][row.title].ours)
+            for row in rows
+            if row.grid and row.grid[0] == grid and row.title in panels[column]
+        ]
+        if points:
+            axes.plot(
+                *zip(*((K, statistics.fmean(ours)) for K, ours in points), strict=True), color=f"C{place}", label=grid
+            )
+            for K, ours in points:
+                axes.scatter([K] * len(ours), ours, s=18, color=f"C{place}", alpha=0.6)
+    particles = sorted({row.grid[2] for row in rows if row.grid})
+    axes.set_xscale("log", base=2)
+    axes.set(xticks=particles, xticklabels=particles, xlabel="particles K", ylabel=column)
+    axes.grid(color="0.9")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
     figure.suptitle(title)
     save_picture(figure, path)
 
