@@ -57,8 +57,8 @@ OPTIONS: dict[str, Callable[[], PFGNN]] = {
     "ours, more particles than vertices": lambda: ours(GIN(D), particles=30, mask_used=True, steps=2),
     "ours, feed forward, edges of PNA": lambda: ours(PNA(D, towers=4, feed_forward=True)),
     "ours, node level": lambda: ours(GIN(D), level="node"),
-    "ours, all layers, marks alone": lambda: ours(
-        GIN(D, layers=2), exchange=Exchange(D, mean=False), readout=PerParticle(D, 1, 2, join=(2, 2))
+    "ours, all layers, mean told": lambda: ours(
+        GIN(D, layers=2), exchange=Exchange(D, mean=True), readout=PerParticle(D, 1, 2, join=(2, 2))
     ),
     "ours, largest particle": lambda: ours(GIN(D), readout=MaxParticle(D, 1, 2)),
     "ours, independent draws": lambda: ours(GIN(D), sample=Independent()),

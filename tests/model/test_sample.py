@@ -8,7 +8,7 @@ from tests.graph_samples import circulant_edges, random_edges, undirected
 from torch import Tensor
 
 from pfgnn.kernels.weigh import normalise
-from pfgnn.model import GIN, PFGNN, Distinct, Independent, MeanParticle, MLPPolicy, UniformPolicy
+from pfgnn.model import GIN, PFGNN, Distinct, Exchange, Independent, MeanParticle, MLPPolicy, UniformPolicy
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.belief import Belief
 from pfgnn.model.exact import enumerate_tree, exact_features, exact_prediction
@@ -164,7 +164,8 @@ class TestPaths:
     @pytest.mark.parametrize("steps", [1, 2])
     def test_a_prediction_needs_no_seed_once_all_paths_are_there(self, steps: int, level: str) -> None:
         """With exchange too, where it is the exact prediction; with fewer particles it is not the same every time."""
-        model = PFGNN(GIN(6, layers=1), 2, steps=steps, level=level).double().eval()
+        told = Exchange(6, mean=True)
+        model = PFGNN(GIN(6, layers=1), 2, steps=steps, level=level, exchange=told).double().eval()
         x = torch.zeros(N, 0, dtype=torch.float64)
         want = exact_prediction(model, enumerate_tree(model, x, GRAPHS["random"]))
         for seed in range(3):

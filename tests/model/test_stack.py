@@ -5,7 +5,7 @@ import torch
 from tests.graph_samples import random_graph
 
 from pfgnn import testing
-from pfgnn.model import GIN, PFGNN, Exchange
+from pfgnn.model import GIN, PFGNN
 from pfgnn.model.batch import make_batch
 
 D = 8
@@ -13,7 +13,7 @@ D = 8
 
 def model(dropout: float = 0.5) -> PFGNN:
     backbone = GIN(D, layers=2, feed_forward=True, dropout=dropout)
-    return PFGNN(backbone, 2, in_channels=3, particles=4, exchange=Exchange(D, mean=False))
+    return PFGNN(backbone, 2, in_channels=3, particles=4)
 
 
 def test_a_feed_forward_block_follows_each_layer() -> None:

@@ -60,7 +60,7 @@ OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "exchange, a readout per particle, joined layers": lambda: {
         "backbone": GIN(D, layers=2, feed_forward=True),
         "sample": Distinct(),
-        "exchange": Exchange(D),
+        "exchange": Exchange(D, mean=True),
         "readout": PerParticle(D, 2, 2, join=(2, 2, 2)),
         "policy": CentralityPolicy(),
     },

@@ -67,7 +67,8 @@ class ModelConfig:
         individualise: "distance" marks all vertices by their distance to the drawn one; the others change that alone.
         max_distance: distances beyond it are not told apart.
         share: of the dimensions that the individualisation changes, or, with "rni", that are random.
-        exchange: what particles tell each other in every layer: their "mean", their "mark", "both" or "none".
+        exchange: what is told in every layer: each particle's "mark" to its vertices, the "mean" particle to all
+            particles, "both" or "none". With the mean, K at test should be as in training.
         observe: how particles are weighed.
         resample, alpha: how particles are replaced by their weights; "none" with distinct paths, which need no other.
         readout: "particle" reads each particle by itself, "mean" the mean particle, "max" the largest.
@@ -97,7 +98,7 @@ class ModelConfig:
     max_distance: int = 5
     share: float = 1.0
     straight_through: bool = False
-    exchange: Literal["both", "mean", "mark", "none"] = "both"
+    exchange: Literal["mark", "mean", "both", "none"] = "mark"
     observe: Literal["none", "set"] = "none"
     resample: Literal["none", "soft", "systematic", "ess"] = "none"
     alpha: float = 0.5

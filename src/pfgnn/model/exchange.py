@@ -9,20 +9,23 @@ from pfgnn.model.context import Context
 
 
 class Exchange(nn.Module):
-    """y_u^k ← y_u^k + A Σ_j w_j h_u^j + B h_v^k, with v the vertex that particle k individualised last.
+    """y_u^k ← y_u^k + B h_v^k + A Σ_j w_j h_u^j, with v the vertex that particle k individualised last.
 
-    The first term tells every particle the mean particle. The second one tells every vertex the embedding of its
-    particle's marked vertex. Both are the same whatever the order of the particles.
+    The first term tells every vertex the embedding of its particle's marked vertex. The second one tells every particle
+    the mean particle. Neither depends on the order of the particles.
+
+    The mean makes what a particle sees depend on which others were drawn. A network may learn to use that, and then it
+    needs the same K at test as in training. So the mean is off by default.
 
     Args:
         width: D.
-        mean: whether the first term is there.
-        mark: whether the second term is there.
+        mark: whether the first term is there.
+        mean: whether the second term is there.
 
     Shapes: y and x [N, K, D], the context of K particles -> [N, K, D].
     """
 
-    def __init__(self, width: int, mean: bool = True, mark: bool = True) -> None:
+    def __init__(self, width: int, mark: bool = True, mean: bool = False) -> None:
         super().__init__()
         self.width = width
         self.of_mean = nn.Linear(width, width, bias=False) if mean else None

@@ -83,7 +83,7 @@ class PFGNN(nn.Module):
     individualise it, refine with the GNN, weigh the particle. The beliefs of all steps are read out.
 
     The defaults are what was measured to work best, see docs/method.md: distinct paths drawn uniformly, marks by
-    distance, particles that exchange what they see, a readout per particle. :meth:`paper` makes the paper's model.
+    distance that every layer tells again, a readout per particle. :meth:`paper` makes the paper's model.
 
     Args:
         backbone: the GNN, from width D to width D: a shipped one, or any module with
