@@ -221,3 +221,30 @@ def test_configs_survive_json_and_yaml(tmp_path: Path) -> None:
     assert parse_config(json.loads(json.dumps(config_mapping(config)))) == config
     write_config(tmp_path / "run" / "config.yaml", config)
     assert read_config(tmp_path / "run" / "config.yaml") == config
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"model": {"policy": "mlp"}, "training": {"gamma": 0.1}},
+            "training.credit must be particle, or training.gamma 0, for a learned policy with model.sampling distinct",
+        ),
+        (
+            {"model": {"sampling": "independent"}, "training": {"entropy": 0.1}},
+            "training.entropy must be 0 with model.sampling independent, but it is 0.1",
+        ),
+        (
+            {"model": {"second_moment": True}},
+            "model.second_moment must be false unless model.readout is mean, but that is particle",
+        ),
+        (
+            {"model": {"vertices_per_step": 2}},
+            "model.vertices_per_step must be 1 with model.sampling distinct, but it is 2",
+        ),
+    ],
+)
+def test_settings_that_do_not_go_together(changes: dict[str, dict[str, Any]], sentence: str) -> None:
+    training = {"epochs": 1, **changes.get("training", {})}
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        parse_config({"data": {"name": "csl"}, **changes, "training": training})

@@ -44,7 +44,8 @@ def test_each_particle_is_read_by_itself() -> None:
 
 def test_the_largest_particle() -> None:
     belief = random_belief()
-    want = (4 * belief.weights[..., None] * pooled(belief.embeddings)).amax(1)
+    relative = belief.weights / belief.weights.amax(1, keepdim=True)
+    want = (relative[..., None] * pooled(belief.embeddings)).amax(1)
     torch.testing.assert_close(MaxParticle(3, 1, 2, pool="sum").read(1, belief, GRAPH).features, want)
 
 
@@ -110,7 +111,8 @@ def test_a_particle_left_out() -> None:
     readout, beliefs = PerParticle(3, 2, 2), [random_belief() for _ in range(3)]
     readings = [readout.read(t, belief, GRAPH) for t, belief in enumerate(beliefs)]
     found = readout.without_each(readings, [belief.weights for belief in beliefs[1:]])
-    assert found.shape == (2, 2, 4, 2)
+    assert found.shape == (2, 2, 5, 2)
+    torch.testing.assert_close(found[:, :, -1], readout(readings).expand(2, -1, -1))  # with all particles
     for t, k in ((1, 0), (2, 3)):
         log_w = beliefs[t].log_weights.clone()
         log_w[:, k] = -1e30

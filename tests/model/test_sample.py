@@ -8,7 +8,17 @@ from tests.graph_samples import circulant_edges, random_edges, undirected
 from torch import Tensor
 
 from pfgnn.kernels.weigh import normalise
-from pfgnn.model import GIN, PFGNN, Distinct, Exchange, Independent, MeanParticle, MLPPolicy, UniformPolicy
+from pfgnn.model import (
+    GIN,
+    PFGNN,
+    Distinct,
+    Exchange,
+    Independent,
+    MeanParticle,
+    MLPPolicy,
+    SystematicResampling,
+    UniformPolicy,
+)
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.belief import Belief
 from pfgnn.model.exact import enumerate_tree, exact_features, exact_prediction
@@ -87,16 +97,35 @@ class TestOneStep:
         assert torch.equal(whole.log_weights[:20], part.log_weights)
 
     def test_the_gradient_through_the_weights_is_that_of_the_expectation(self) -> None:
-        """Without the normalisation it has no bias: E Σ w_I° ∇log q_I f(I) = ∇ Σ q_I f(I)."""
+        """Exactly with all vertices, and nearly so with fewer: it then compares only those that were drawn."""
         f = torch.tensor([1.0, -2.0, 0.5, 3.0, 0.0], dtype=torch.float64)
+        for K, near in ((N, 1e-9), (4, 0.15)):
+            scores = SKEWED.clone().requires_grad_()
+            (exact,) = torch.autograd.grad(scores.softmax(0) @ f, scores)
+            draw = first_step(scores, K, GRAPHS["random"], many=1000)
+            value = (draw.log_weights.exp() * f[draw.vertices[..., 0] % N]).sum(1).mean()
+            (found,) = torch.autograd.grad(value, scores)
+            assert (found - exact).abs().max() < near * exact.abs().max()
+
+    def test_the_entropy_is_the_policys_and_has_its_gradient(self) -> None:
         scores = SKEWED.clone().requires_grad_()
-        (exact,) = torch.autograd.grad(scores.softmax(0) @ f, scores)
-        draw = first_step(scores, 3, GRAPHS["random"])
-        value = f[draw.vertices[..., 0] % N] - scores.softmax(0).detach() @ f
-        per_copy = (draw.log_weights.exp().detach() * value * draw.log_prob).sum(1)
-        found = torch.stack([torch.autograd.grad(one, scores, retain_graph=True)[0] for one in per_copy[:800]])
-        assert ((found.mean(0) - exact).abs() < 4.5 * found.std(0) / math.sqrt(800)).all()
-        assert exact.abs().max() > 0.1
+        draw = first_step(scores, 3, GRAPHS["random"], many=4)
+        p = scores.softmax(0)
+        assert draw.entropy is not None
+        torch.testing.assert_close(draw.entropy, -(p * p.log()).sum().expand(4, 3))
+        (found,) = torch.autograd.grad(draw.entropy.mean(), scores)
+        (want,) = torch.autograd.grad(-(p * p.log()).sum(), scores)
+        torch.testing.assert_close(found, want)
+
+    def test_a_resampling_after_it_draws_from_other_numbers(self) -> None:
+        """One number for both would tie what is resampled to what was drawn."""
+        graph, noise = copies(GRAPHS["random"], N, MANY)
+        belief = Belief(torch.zeros(len(graph.batch), 1, 1), torch.full((MANY, 3), -math.log(3)).double(), None)
+        draw = Distinct()(SKEWED.repeat(MANY)[:, None], belief, graph, noise, 1)
+        ancestors, log_w = SystematicResampling(1.0).draw(draw.log_weights, noise, 1)
+        place = draw.vertices[..., 0].gather(1, ancestors) % N
+        w = torch.zeros(MANY, N, dtype=torch.float64).scatter_add(1, place, log_w.exp())
+        assert ((w.mean(0) - SKEWED.softmax(0)).abs() < 4.5 * w.std(0) / math.sqrt(MANY) + 1e-9).all()
 
     def test_smoothing_spreads_the_vertices_over_the_graph(self) -> None:
         """On a cycle, the mean of a smooth function has less variance than in a random order, and no bias."""

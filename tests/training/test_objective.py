@@ -221,8 +221,8 @@ class TestCreditOfParticles:
 
     def test_the_term_is_that_of_the_equation(self) -> None:
         log_prob = torch.tensor([[-1.0, -3.0]], requires_grad=True)
-        losses, left_out = torch.tensor([2.0]), torch.tensor([[[2.5, 1.0]]])  # the first particle helped
-        loss = Objective(gamma=0.5, credit="particle")(losses, self.trace(log_prob), left_out=left_out)
+        losses, gains = torch.tensor([2.0]), torch.tensor([[[0.5, -1.0]]])  # the first particle helped
+        loss = Objective(gamma=0.5, credit="particle")(losses, self.trace(log_prob), gains=gains)
         assert float(loss.policy.detach()) == pytest.approx(-(0.5 * -1.0 + -1.0 * -3.0) / 2)
         loss.total.backward()
         assert log_prob.grad is not None
@@ -241,5 +241,5 @@ class TestCreditOfParticles:
             Objective(credit="vertex")
         with pytest.raises(ValueError, match="entropy must not be negative, but it is -1"):
             Objective(entropy=-1)
-        with pytest.raises(ValueError, match=r"left_out must have shape \[1, 1, 2\] for credit particle, but is None"):
+        with pytest.raises(ValueError, match=r"gains must have shape \[1, 1, 2\] for credit particle, but is None"):
             Objective(credit="particle")(torch.zeros(1), self.trace(torch.zeros(1, 2)))

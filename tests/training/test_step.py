@@ -4,7 +4,6 @@ import gc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pytest
 import torch
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from pfgnn.data.batching import Batch, pad_batch
 from pfgnn.data.task import Task
-from pfgnn.model import GIN, PFGNN, ByDistance, MLPPolicy, StraightThrough
+from pfgnn.model import GIN, PFGNN, ByDistance, Distinct, Exchange, Independent, MLPPolicy, StraightThrough
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.loop import Trainer
 from pfgnn.training.replay import WARM_UPS, Replayed
@@ -27,10 +26,17 @@ TASKS = {
 }
 
 
-def made(tmp_path: Path, task: str, device: str, rate: float = 0.0) -> Trainer:
-    """A trainer whose updates change no weight, so that gradients can be compared."""
+def made(tmp_path: Path, task: str, device: str, rate: float = 0.0, ours: bool = False) -> Trainer:
+    """A trainer, of the paper's model or ours, whose updates change no weight, so that gradients can be compared."""
     config = replace(CONFIG, learning_rate=rate, standardise=task == "targets", clip=None)
-    return trainer(tmp_path, config, graphs(task=TASKS[task]), fabric=make_fabric(device))
+    model = None
+    if ours:
+        torch.manual_seed(0)
+        told = Exchange(8, mean=True)
+        level = "node" if task == "nodes" else "graph"
+        backbone = GIN(8, layers=1, feed_forward=True, dropout=0.25)
+        model = PFGNN(backbone, TASKS[task].outputs, steps=2, particles=3, exchange=told, level=level)
+    return trainer(tmp_path, config, graphs(task=TASKS[task]), model=model, fabric=make_fabric(device))
 
 
 def batches(of: Trainer, pad: bool) -> list[Batch]:
@@ -63,9 +69,10 @@ def assert_same(one: tuple[Tensor, dict[str, Tensor]], other: tuple[Tensor, dict
         torch.testing.assert_close(other[1][name], gradient, rtol=1e-4, atol=1e-4 * largest, msg=name)
 
 
+@pytest.mark.parametrize("ours", [False, True])
 @pytest.mark.parametrize("task", TASKS)
-def test_padding_changes_no_gradient(tmp_path: Path, task: str, device: torch.device) -> None:
-    of = made(tmp_path, task, device.type)
+def test_padding_changes_no_gradient(tmp_path: Path, task: str, ours: bool, device: torch.device) -> None:
+    of = made(tmp_path, task, device.type, ours=ours)
     step = of.step.function if isinstance(of.step, Replayed) else of.step
     for number, (plain, padded) in enumerate(zip(batches(of, False), batches(of, True), strict=True)):
         assert_same(results(of, step, plain, number), results(of, step, padded, number))
@@ -90,9 +97,10 @@ def test_a_step_holds_on_to_nothing(tmp_path: Path) -> None:
 
 
 @cuda
+@pytest.mark.parametrize("ours", [False, True])
 @pytest.mark.parametrize("task", TASKS)
-def test_a_replay_is_the_plain_step_on_new_data_seeds_and_weights(tmp_path: Path, task: str) -> None:
-    of = made(tmp_path, task, "cuda")
+def test_a_replay_is_the_plain_step_on_new_data_seeds_and_weights(tmp_path: Path, task: str, ours: bool) -> None:
+    of = made(tmp_path, task, "cuda", ours=ours)
     assert isinstance(of.step, Replayed)
     padded = batches(of, pad=True)
     for _ in range(WARM_UPS + 1):
@@ -160,39 +168,47 @@ def test_a_training_on_a_gpu_gives_the_same_bits_twice(tmp_path: Path, task: str
 
 
 class TestLearnedPolicy:
-    """A task that one vertex decides: which of the two graphs' marks counts is for the policy to find."""
+    """Each way to teach a policy, on its own, moves its parameters."""
 
-    @pytest.mark.parametrize("straight", [False, True])
-    @pytest.mark.parametrize("credit", ["graph", "particle"])
-    def test_every_way_to_teach_the_policy_trains(
-        self, tmp_path: Path, credit: Literal["graph", "particle"], straight: bool
-    ) -> None:
-        mark = ByDistance(8, 2)
+    @pytest.mark.parametrize("way", ["weights", "graph", "particle", "entropy", "straight through", "none"])
+    def test_each_way_teaches_the_policy(self, tmp_path: Path, way: str) -> None:
+        mark, distinct = ByDistance(8, 2), way in ("weights", "particle", "entropy")
         model = PFGNN(
             GIN(8, layers=1),
             2,
             steps=2,
             particles=3,
             policy=MLPPolicy(8),
-            individualise=StraightThrough(mark) if straight else mark,
+            sample=Distinct() if distinct else Independent(),
+            individualise=StraightThrough(mark) if way == "straight through" else mark,
         )
-        before = [p.detach().clone() for p in model.policy.parameters()]
-        config = replace(CONFIG, gamma=0.1, credit=credit, entropy=0.01)
+        if way in ("particle", "entropy"):  # without the gradient of the weights
+            model.sample.register_forward_hook(lambda _, __, draw: draw._replace(log_weights=draw.log_weights.detach()))
+        config = replace(CONFIG, clip=None, gamma=0.0)
+        if way in ("graph", "particle"):
+            config = replace(config, gamma=0.1, credit="graph" if way == "graph" else "particle")
+        if way == "entropy":
+            config = replace(config, entropy=0.01)
         of = trainer(tmp_path, config, graphs(task=TASKS["classes"]), model=model)
         of.plain(batches(of, False)[0], of.draw)
-        moved = zip(before, of.model.module.policy.parameters(), strict=True)
-        assert all(not torch.equal(one, other) for one, other in list(moved)[:3])  # a shift of all scores changes none
+        moved = [p.grad is not None and bool(p.grad.abs().max() > 0) for p in model.policy.parameters()][:3]
+        assert moved == [way != "none"] * 3  # a shift of all scores changes none
 
-    def test_the_losses_without_a_particle_are_those_of_the_readout(self, tmp_path: Path) -> None:
-        model = PFGNN(GIN(8, layers=1), 2, steps=1, particles=3)
+    def test_gains_are_the_losses_without_a_particle_less_the_loss_with_all(self, tmp_path: Path) -> None:
+        model = PFGNN(GIN(8, layers=1), 2, steps=2, particles=3)
         of = trainer(tmp_path, CONFIG, graphs(task=TASKS["classes"]), model=model)
         batch = batches(of, False)[0]
         output = model(batch.x, batch.edge_index, batch.edge_attr, batch.batch, seed=1)
-        left_out = of.plain._left_out(output, batch.y, batch.batch)
-        without = model.readout.without_each(output.readings, [output.trace[0].log_weights.exp()])[0]  # [G, K, C]
-        want = torch.nn.functional.cross_entropy(without[:, 1], batch.y[:, 0], reduction="none")
-        assert left_out is not None
-        torch.testing.assert_close(left_out[0, :, 1], want)
+        gains = of.plain._gains(output, batch.y, batch.batch)
+        assert gains is not None
+        weights = [step.log_weights.exp() for step in output.trace]
+        for t, k in ((0, 1), (1, 2)):
+            without = model.readout.without_each(output.readings, weights)[t, :, k]  # [G, C]
+            loss, base = (
+                torch.nn.functional.cross_entropy(z, batch.y[:, 0], reduction="none")
+                for z in (without, output.prediction)
+            )
+            torch.testing.assert_close(gains[t, :, k], loss - base, rtol=1e-4, atol=1e-6)
 
     def test_particles_cannot_be_left_out_at_node_level(self, tmp_path: Path) -> None:
         model = PFGNN(GIN(8, layers=1), 2, steps=1, particles=3, level="node", policy=MLPPolicy(8))

@@ -176,7 +176,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
     D, T, step_layers = config.width, config.steps, config.step_layers or config.layers
     policies: dict[str, Callable[[], nn.Module]] = {
         "mlp": lambda: MLPPolicy(D),
-        "gnn": lambda: GNNPolicy(_backbone(config, step_layers, inputs), D),
+        "gnn": lambda: GNNPolicy(_backbone(replace(config, dropout=0.0), step_layers, inputs), D),
         "uniform": UniformPolicy,
         "centrality": CentralityPolicy,
     }
@@ -221,13 +221,12 @@ def _readout(config: ModelConfig, inputs: Inputs) -> Readout:
         "level": _level(inputs),
         "pool": config.pool,
         "join": layers if config.join_layers else (),
+        "scale": 1 / inputs.mean_nodes if config.pool == "sum" and config.scale_sums else 1.0,
     }
     size = (config.width, config.steps, inputs.task.outputs)
     if config.readout == "mean":
         return MeanParticle(*size, **common, second_moment=config.second_moment)
-    if config.readout == "max":
-        return MaxParticle(*size, **common)
-    return PerParticle(*size, **common, scale=1 / inputs.mean_nodes if config.pool == "sum" else 1.0)
+    return MaxParticle(*size, **common) if config.readout == "max" else PerParticle(*size, **common)
 
 
 def _level(inputs: Inputs) -> str:

@@ -64,7 +64,7 @@ class ModelConfig:
         sampling: "distinct" paths, or "independent" draws of the particles, as in the paper.
         vertices_per_step: drawn at once by a particle; more than 1 only with independent draws.
         mask_used: never individualise a vertex twice.
-        individualise: "distance" marks all vertices by their distance to the drawn one; the others change that alone.
+        individualise: "distance" marks all vertices by their distance to the drawn one. The others mark that one alone.
         max_distance: distances beyond it are not told apart.
         share: of the dimensions that the individualisation changes, or, with "rni", that are random.
         exchange: what is told in every layer: each particle's "mark" to its vertices, the "mean" particle to all
@@ -75,6 +75,7 @@ class ModelConfig:
         second_moment: of the mean particle.
         join_layers: read all layers of a refinement, not only the last.
         pool: over the nodes of a graph.
+        scale_sums: divide sums over nodes by the mean size of the training graphs.
     """
 
     kind: Literal["pfgnn", "rni", "ppgn"] = "pfgnn"
@@ -106,6 +107,7 @@ class ModelConfig:
     second_moment: bool = False
     join_layers: bool = False
     pool: Literal["sum", "mean", "max"] = "sum"
+    scale_sums: bool = True
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What a model must know of its data: enough to build it again where the data are not."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class Inputs:
     @staticmethod
     def from_json(values: dict[str, Any]) -> "Inputs":
         """The inputs of :meth:`to_json`."""
+        if values.keys() != {field.name for field in fields(Inputs)}:
+            raise ValueError("the run must be of this version of pfgnn, but it is of another one; train it anew")
         channels = {
             name: tuple(values[name]) if isinstance(values[name], list) else values[name]
             for name in ("in_channels", "edge_channels")

@@ -105,6 +105,19 @@ def check(config: Config) -> None:
             f"model.vertices_per_step must be 1 with model.sampling distinct, but it is {model.vertices_per_step}; "
             "model.sampling=independent draws several"
         )
+    learned = model.policy in ("mlp", "gnn") and model.steps > 0
+    if learned and model.sampling == "distinct" and training.gamma > 0 and training.credit == "graph":
+        raise ValueError(
+            "training.credit must be particle, or training.gamma 0, for a learned policy with model.sampling distinct, "
+            "but it is graph, which is made for independent draws"
+        )
+    if training.entropy > 0 and model.sampling == "independent":
+        raise ValueError(
+            f"training.entropy must be 0 with model.sampling independent, but it is {training.entropy}; "
+            "only distinct paths have it"
+        )
+    if model.second_moment and model.readout != "mean":
+        raise ValueError(f"model.second_moment must be false unless model.readout is mean, but that is {model.readout}")
     if foreign := {"name", "root", "edge_features"} & config.data.options.keys():
         raise ValueError(f"data.options must hold options of the generator, but it has {', '.join(sorted(foreign))}")
 

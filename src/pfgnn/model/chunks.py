@@ -22,7 +22,7 @@ class Chunks:
     def run(self, compute: Callable[..., Sequence[Tensor]], *arguments: Any) -> list[Tensor]:
         """compute(part, *arguments) for each chunk; its tensors [N, k, ...] side by side, [N, K, ...].
 
-        With several chunks nothing is kept for the gradient, which computes them once more: draws repeat.
+        With several chunks nothing is stored for the gradient. Backward computes each chunk again, with the same draws.
         """
         if len(self.parts) == 1:
             return list(compute(self.parts[0], *arguments))

@@ -112,6 +112,8 @@ def exact_prediction(model: PFGNN, tree: Tree) -> Tensor:
 
 def path_predictions(model: PFGNN, tree: Tree) -> Tensor:
     """The prediction of each path alone, as one particle (K = 1) would make it: [P, C] or [P n, C]."""
+    if not model.apart:
+        raise ValueError("exchange must not tell the mean here, for a path alone has no others to take it of")
     path = torch.arange(len(tree.levels[-1].log_prob), device=tree.graph.batch.device)
     single = copies(tree.graph, len(path))
     readings = []

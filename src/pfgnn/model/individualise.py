@@ -98,8 +98,9 @@ class ByDistance(Additive):
 
     def __init__(self, width: int, steps: int, largest: int = 5, share: float = 1.0) -> None:
         super().__init__(width, share)
+        self.steps = check_positive("steps", steps, least=0)
         self.largest = check_positive("largest", largest)
-        self.tables = nn.Parameter(torch.randn(check_positive("steps", steps, least=0), largest + 2, width))
+        self.tables = nn.Parameter(torch.randn(self.steps, largest + 2, width))
 
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """Individualise the drawn vertices of every particle; see the class."""
@@ -127,7 +128,7 @@ class StraightThrough(Individualise):
         """Individualise the drawn vertices of every particle; see the class."""
         marked = self.inner(H, draw, graph, noise, step, particles)
         p = draw.log_prob.exp()
-        strength = spread(1 + p - p.detach(), graph.nodes)[..., None].to(marked.dtype)  # [N, K, 1]
+        strength = spread(1 + (p - p.detach()), graph.nodes)[..., None].to(marked.dtype)  # [N, K, 1]
         return H + strength * (marked - H)
 
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:

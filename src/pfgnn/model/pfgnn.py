@@ -82,7 +82,7 @@ class PFGNN(nn.Module):
     K particles, each a colouring (node embeddings) of the same graph, take T steps down the tree: draw a vertex,
     individualise it, refine with the GNN, weigh the particle. The beliefs of all steps are read out.
 
-    The defaults are what was measured to work best, see docs/method.md: distinct paths drawn uniformly, marks by
+    The defaults are what did best so far, see docs/method.md: distinct paths drawn uniformly, marks by
     distance that every layer tells again, a readout per particle. :meth:`paper` makes the paper's model.
 
     Args:
@@ -154,10 +154,18 @@ class PFGNN(nn.Module):
         self.individualise = ByDistance(D, T) if individualise is None else individualise
         self.observe = NoObservation() if observe is None else observe
         self.resample = NoResampling() if resample is None else resample
+        if readout is not None and (level, pool) != ("graph", "sum"):
+            raise ValueError("level and pool must be those of the readout, where one is given; leave them out")
         self.readout = PerParticle(D, T, out_channels, level, pool) if readout is None else readout
         for name in ("policy", "sample", "individualise", "observe", "resample", "readout"):
             check_module(name, getattr(self, name))
-        _width(self.individualise, D)
+        for part in (self.individualise, self.readout, talk):
+            if part is not None:
+                _width(part, D)
+        for part in (self.individualise, self.readout):
+            own = getattr(part, "steps", T)
+            if own != T:
+                raise ValueError(f"{type(part).__name__} was made for {own} steps, but the model has {T}")
         # The seed of the next training pass. Saved with the parameters, so that a resumed run draws as if unbroken.
         self.register_buffer("passes", torch.zeros((), dtype=torch.int64))
         self.passes: Tensor
@@ -196,8 +204,11 @@ class PFGNN(nn.Module):
             "exchange": False,
             "observe": SetObservation(D),
             "resample": SoftResampling(),
-            "readout": MeanParticle(D, T, out_channels, level, pool, second_moment=second_moment),
         }
+        if options.get("readout") is None:
+            paper["readout"] = MeanParticle(D, T, out_channels, level, pool, second_moment=second_moment)
+        elif (level, pool, second_moment) != ("graph", "mean", False):
+            raise ValueError("level, pool and second_moment must be those of the readout, where one is given")
         chosen = {name: part for name, part in options.items() if part is not None}
         return cls(backbone, out_channels, steps=steps, particles=particles, width=width, **(paper | chosen))
 
@@ -326,17 +337,17 @@ class PFGNN(nn.Module):
     @property
     def in_chunks(self) -> bool:
         """Whether training may compute some particles at a time: no part looks at all of them at once."""
-        return not any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules()) and self._apart
+        return not any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules()) and self.apart
 
     @property
-    def _apart(self) -> bool:
+    def apart(self) -> bool:
         """Whether a particle's refinement does not depend on the others'."""
         return not any(isinstance(part, Exchange) and part.of_mean is not None for part in self.modules())
 
     def _chunk(self, chunk: int | None, K: int) -> int:
         if chunk is None:
             return K
-        if not self._apart:
+        if not self.apart:
             raise ValueError("chunk must be None where particles exchange their mean, for each needs all the others")
         if self.training and not self.in_chunks:
             raise ValueError("chunk must be None in training with batch normalisation or dropout, whose numbers change")

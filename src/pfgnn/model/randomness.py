@@ -23,6 +23,7 @@ class Purpose(IntEnum):
     INDIVIDUALISE = 1
     RESAMPLE = 2
     DROPOUT = 3
+    PATH = 4
 
 
 class Noise(NamedTuple):

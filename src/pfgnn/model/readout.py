@@ -39,8 +39,8 @@ class Readout(nn.Module, ABC):
         level: "graph" for a prediction per graph, "node" for one per node.
         pool: over the nodes of a graph: "sum", "mean" or "max".
         scale: what pooled values are multiplied by. With sums, 1 / (mean number of nodes) keeps them near 1.
-        join: the number of layers of the refinements 0 to T. If it is given, f_t is read of a linear map of all layers
-            of refinement t side by side, instead of its last layer.
+        join: how many layers each refinement 0 to T has. If it is given, f_t is read of all layers of refinement t, put
+            side by side and mapped to D. Otherwise it is read of the last layer.
         columns: D', the size of f_t.
     """
 
@@ -56,6 +56,7 @@ class Readout(nn.Module, ABC):
         columns: int | None = None,
     ) -> None:
         super().__init__()
+        self.width, self.steps = width, steps
         reduce = choose("pool", pool, POOLS)
         self.reduce = reduce if choose("level", level, {"graph": True, "node": False}) else None
         self.scale = scale
@@ -102,23 +103,28 @@ class Readout(nn.Module, ABC):
         return self.head(embedding(readings))
 
     def without_each(self, readings: Sequence[Reading], weights: Sequence[Tensor]) -> Tensor:
-        """The predictions with one particle of one step left out, for each particle and step: [T, G, K, C].
+        """The predictions with one particle of one step left out, and with none: [T, G, K + 1, C], the last with all.
 
-        Its weight goes to the others: f_t becomes (f_t - w_k parts_k) / (1 - w_k).
+        The weight of a particle that is left out goes to the others: f_t becomes Σ_{j ≠ k} w_j parts_j / (1 - w_k).
 
         Args:
             readings: of steps 0 to T.
             weights: w of steps 1 to T, [G, K] each.
         """
+        features = [reading.features.float() for reading in readings]
         changed = []
         for t, w in enumerate(weights, start=1):
-            f, parts = readings[t]
+            parts = readings[t].parts
             if parts is None:
                 raise ValueError(f"readout must be PerParticle to leave particles out, but it is {type(self).__name__}")
-            left = (f[:, None] - w[..., None] * parts) / (1 - w[..., None]).clamp(min=1e-6)  # [G, K, D']
-            others = [reading.features[:, None].expand_as(left) for reading in readings]
-            changed.append(torch.cat([*others[:t], left, *others[t + 1 :]], -1))
-        return self.head(torch.stack(changed))
+            K = w.shape[1]
+            others = torch.cat([1 - torch.eye(K, device=w.device), torch.ones(1, K, device=w.device)])  # [K + 1, K]
+            kept = w.float()[:, None] * others  # [G, K + 1, K]
+            kept = kept / kept.sum(-1, keepdim=True).clamp(min=1e-30)
+            left = (kept[..., None] * parts.float()[:, None]).sum(2)  # [G, K + 1, D'], no product in low precision
+            rest = [f[:, None].expand_as(left) for f in features]
+            changed.append(torch.cat([*rest[:t], left, *rest[t + 1 :]], -1))
+        return self.head(torch.stack(changed).to(next(self.head.parameters()).dtype))
 
 
 def embedding(readings: Sequence[Reading]) -> Tensor:
@@ -227,7 +233,9 @@ def own_particle(belief: Belief, vertices: Tensor, graph: GraphBatch) -> Tensor:
 
 
 class MaxParticle(Readout):
-    """f_t = max_k K w_k pool_v h_v^k, entry by entry: as in the program that the paper's authors released.
+    """f_t = max_k (w_k / max_j w_j) pool_v h_v^k, entry by entry.
+
+    The program that the paper's authors released takes this maximum, with equal weights.
 
     Args: see :class:`Readout`.
     """
@@ -237,7 +245,7 @@ class MaxParticle(Readout):
         pooled = self.pool(belief.embeddings, graph)  # [G, K, D], or [N, K, D] at node level
         if pooled.shape[1] == 1:
             return Reading(pooled.squeeze(1), None)
-        w = belief.log_weights.exp() * pooled.shape[1]  # [G, K]
+        w = (belief.log_weights - belief.log_weights.amax(1, keepdim=True)).exp()  # [G, K]
         if self.reduce is None:
             w = spread(w, graph.nodes)
         return Reading((w[..., None].to(pooled.dtype) * pooled).amax(1), None)

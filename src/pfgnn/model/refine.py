@@ -35,7 +35,7 @@ class Refine(nn.Module):
         if exchange is not None:
             if not isinstance(backbone, Stack):
                 raise ValueError(
-                    f"exchange needs a backbone of pfgnn.model, but it is {type(backbone).__name__}; use exchange=None"
+                    f"exchange needs a backbone of pfgnn.model, but it is {type(backbone).__name__}; use exchange=False"
                 )
             self.exchange = nn.ModuleList(fresh_copy(exchange) for _ in range(len(backbone.convs)))
         self.particle_axis = bool(getattr(backbone, "particle_axis", False))

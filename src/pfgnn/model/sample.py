@@ -86,7 +86,8 @@ class Distinct(nn.Module):
     A threshold c solves Σ_I min(1, q_I / c) = K. Each candidate with q_I ≥ c is kept with its weight q_I. Any other one
     is drawn with probability q_I / c, and then has weight c. This is systematic sampling, in a random order that goes
     through the children of one particle after the other. So E w_I = q_I for every path: Σ_I w_I f(I) has no bias. The
-    weights add up to 1. Where there are no more than K candidates, all are kept and the sum is exact.
+    weights add up to 1. Where there are no more than K candidates, all are kept and the sum is exact (up to those with
+    q_I below 2^-41, which are left out).
 
     With equal weights each particle goes on with one child. With unequal ones paths compete over the whole tree. No
     other resampling is needed.
@@ -97,7 +98,9 @@ class Distinct(nn.Module):
     another place of this order, the p-th after a share p / P of it, so that children of different particles lie spread
     too. Any order gives the right expectation; this one gives less variance.
 
-    The new log-weights carry the gradient of log q_I. So the policy learns from the loss through the weights.
+    The new log-weights carry the gradient of log q_I. So the policy learns from the loss through the weights. This
+    gradient compares the K particles with each other: it is exact with all paths, slightly biased with fewer, and 0 for
+    K = 1.
 
     Args:
         smoothing: rounds of averaging.
@@ -122,7 +125,7 @@ class Distinct(nn.Module):
         kept, threshold = _threshold(q, owner, G, K)
         c = threshold[owner]
         share = torch.where(kept | (c == 0), 0.0, q / c.clamp(min=1 / UNIT))
-        u = uniform(noise.stream(step, Purpose.RESAMPLE).keys())
+        u = uniform(noise.stream(step, Purpose.PATH).keys())
         chosen, live = _systematic(share, kept, u, owner, self._order(graph, noise, step, P), K)
         vertices, parents = chosen // P, chosen % P  # [G, K]
         log_prob = log_p.flatten()[chosen]
@@ -136,13 +139,13 @@ class Distinct(nn.Module):
             torch.ones_like(vertices, dtype=torch.bool)[..., None],
             log_prob,
             parents,
-            normalise(log_weight),  # it is, but so its gradient compares the particles with each other
+            normalise(log_weight),  # its value already is; this makes the gradient compare the particles
             entropy.gather(1, parents),
         )
 
     def _order(self, graph: GraphBatch, noise: Noise, step: int, P: int) -> Tensor:
         """The candidates in the order in which they are drawn from, graph by graph: [N P] numbers."""
-        stream = noise.stream(step, Purpose.RESAMPLE)
+        stream = noise.stream(step, Purpose.PATH)
         signal = (noise.per_node(step, Purpose.VERTEX, torch.zeros_like(graph.batch[:1])) * UNIT).long()  # [N, 1]
         degree = graph.targets.counts[:, None]
         for _ in range(self.smoothing):  # halfway to the neighbours' mean; integers, so that no rounding changes ranks
@@ -156,7 +159,7 @@ class Distinct(nn.Module):
         rank = rank - graph.first[graph.batch]
         k = torch.arange(P, device=order.device)
         turn = uniform(stream.keys_of(k, 1)).argsort(1).argsort(1)[graph.batch]  # [N, P], when a particle has its turn
-        within = (rank / n)[:, None].double() + turn.double() / P
+        within = (rank.double() / n)[:, None] + turn.double() / P
         return (graph.batch[:, None] + (turn + within.frac()) / P).flatten().argsort()
 
 
@@ -190,7 +193,8 @@ def _systematic(share: Tensor, kept: Tensor, u: Tensor, owner: Tensor, order: Te
     drawn = ((before + units) // TICK > before // TICK) | kept[order]
     rank = _sum_before(drawn.long(), first, owner)
     place = torch.where(drawn & (rank < K), owner * K + rank, G * K)
-    chosen = torch.zeros(G * K + 1, dtype=torch.int64, device=u.device).scatter(0, place, order)[:-1].view(G, K)
+    own = order[first].repeat_interleave(K)  # a candidate of the graph, where rounding left none
+    chosen = torch.cat([own, own[:1]]).scatter(0, place, order)[:-1].view(G, K)
     number = _totals(drawn.long(), owner, G).clamp(1, K)[:, None]
     k = torch.arange(K, device=u.device)
     return chosen.gather(1, k % number), k < number

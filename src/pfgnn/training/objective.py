@@ -52,6 +52,7 @@ class Objective:
       particles that resampling dropped later: they were part of what led to the loss. With K = 1, γ = 1 and no
       resampling the expected gradient is that of the exact expected loss. For K > 1 the estimate of the paper averages
       over particles, where the exact one would sum (γ = K).
+      It is made for independent draws: distinct paths are not drawn with the probability Π P(v).
     - credit "particle": R_g = -1/K Σ_k Σ_t (L_g^{-k,t} - L_g)° log P(v_t^k), where L_g^{-k,t} is the loss without
       particle k in the readout of step t. It compares the particles of one graph with each other, so an easy graph
       does not reward all that it drew.
@@ -63,7 +64,8 @@ class Objective:
         gamma: γ ≥ 0, the weight of the policy's term.
         baseline: b of credit "graph", from losses [G], their sum over the batch and the number of its graphs to [G].
         credit: "graph" or "particle".
-        entropy: β ≥ 0, the weight of the entropy, which keeps a policy from closing up; needs distinct paths.
+        entropy: β ≥ 0, the weight of the entropy. It keeps a policy from putting all probability on a few vertices. It
+            needs distinct paths.
     """
 
     gamma: float = 0.1
@@ -78,12 +80,12 @@ class Objective:
         choose("credit", self.credit, {"graph": None, "particle": None})
 
     @property
-    def needs_left_out(self) -> bool:
-        """Whether it reads the losses without each particle."""
+    def needs_gains(self) -> bool:
+        """Whether it reads what each particle was good for."""
         return self.credit == "particle" and self.gamma > 0
 
     def __call__(
-        self, losses: Tensor, trace: list[StepTrace], share: Share | None = None, left_out: Tensor | None = None
+        self, losses: Tensor, trace: list[StepTrace], share: Share | None = None, gains: Tensor | None = None
     ) -> Loss:
         """The loss of a batch.
 
@@ -94,7 +96,7 @@ class Objective:
                 ``pfgnn.kernels.segments.segment_mean``.
             trace: of the forward pass.
             share: the part of the batch that is here; None for all of it.
-            left_out: for credit "particle", the losses without each particle, [T, G, K].
+            gains: for credit "particle", L_g^{-k,t} - L_g, [T, G, K].
         """
         graphs = (len(trace[0].log_prob),) if trace else tuple(losses.shape[:1])
         if losses.shape != graphs:
@@ -113,10 +115,10 @@ class Objective:
         elif self.credit == "graph":
             of_graph = (fixed - self.baseline(fixed, total, count)) * log_prob.sum(0).mean(1)
         else:
-            if left_out is None or left_out.shape != log_prob.shape:
-                came = "None" if left_out is None else f"of shape {list(left_out.shape)}"
-                raise ValueError(f"left_out must have shape {list(log_prob.shape)} for credit particle, but is {came}")
-            of_graph = ((fixed[:, None] - left_out.detach()) * log_prob).sum(0).mean(1)
+            if gains is None or gains.shape != log_prob.shape:
+                came = "None" if gains is None else f"of shape {list(gains.shape)}"
+                raise ValueError(f"gains must have shape {list(log_prob.shape)} for credit particle, but is {came}")
+            of_graph = -(gains.detach() * log_prob).sum(0).mean(1)
         policy = (weights * of_graph).sum()
         if self.entropy == 0:
             return Loss(task + self.gamma * policy, task, policy)

@@ -65,8 +65,8 @@ class Step:
         losses = graph_losses(self.task, output.prediction, y, batch.batch, graphs, self.class_weights)
         if graphs > batch.num_graphs:  # the others are padding
             share = Share((torch.arange(graphs, device=place.device) < batch.num_graphs).to(losses.dtype), 1, _as_it_is)
-        left_out = self._left_out(output, y, batch.batch) if self.objective.needs_left_out else None
-        loss = self.objective(losses, output.trace, share, left_out)
+        gains = self._gains(output, y, batch.batch) if self.objective.needs_gains else None
+        loss = self.objective(losses, output.trace, share, gains)
         self.optimiser.zero_grad()
         with joined(loss.total):
             with beside(loss.total), torch.no_grad():
@@ -81,18 +81,20 @@ class Step:
             self.sums += torch.stack([loss.task, loss.policy, ess, entropy, norm, torch.ones_like(norm)])
 
     @torch.no_grad()
-    def _left_out(self, output: Output, y: Tensor, batch: Tensor) -> Tensor | None:
-        """The losses of all graphs without each particle of each step: [T, G, K]; None without steps."""
+    def _gains(self, output: Output, y: Tensor, batch: Tensor) -> Tensor | None:
+        """How much each particle of each step lowers its graph's loss: [T, G, K]; None without steps."""
         if not output.trace:
             return None
         if self.task.level == "node":
             raise ValueError("training.credit must be graph at node level, where particles are read node by node")
         readout = _readout(self.model)
-        without = readout.without_each(output.readings, [step.log_weights.exp() for step in output.trace])
-        T, G, K, C = without.shape
-        rows = without.transpose(1, 2).reshape(-1, C).float()  # [T K G, C]
+        with torch.autocast(y.device.type, enabled=False):  # differences of losses need all their digits
+            without = readout.without_each(output.readings, [step.log_weights.exp() for step in output.trace])
+        T, G, K, C = without.shape  # the last of the K is with all particles
+        rows = without.transpose(1, 2).reshape(-1, C)  # [T K G, C]
         losses = graph_losses(self.task, rows, y.repeat(T * K, 1), batch, len(rows), self.class_weights)
-        return losses.view(T, K, G).transpose(1, 2)
+        losses = losses.view(T, K, G).transpose(1, 2)
+        return losses[..., :-1] - losses[..., -1:]
 
     @staticmethod
     def _diversity(output: Output, graphs: int) -> tuple[Tensor, Tensor]:
