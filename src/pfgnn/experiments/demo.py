@@ -29,9 +29,9 @@ class DemoConfig:
     nodes: int = 41
     width: int = 32
     layers: int = 3
-    steps: int = 3
+    steps: int = 2
     particles: int = 8
-    updates: int = 300
+    updates: int = 150
     copies: int = 3  # relabelled copies of each class in a training batch
     learning_rate: float = 3e-3
     gamma: float = 0.1
@@ -109,7 +109,7 @@ def build(config: DemoConfig, steps: int) -> PFGNN:
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
         backbone = GIN(config.width, config.layers)
-        return PFGNN.paper(backbone, len(SKIPS), steps=steps, particles=config.particles)
+        return PFGNN(backbone, len(SKIPS), steps=steps, particles=config.particles)
 
 
 def run_model(name: str, model: PFGNN, config: DemoConfig, progress: Callable[[str, int, float], None]) -> DemoRow:
