@@ -36,9 +36,9 @@ def main() -> None:
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the record and the pictures.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Seed of parameters, data and draws.")] = 0,
-    steps: Annotated[int, typer.Option(help="T, individualisations of a particle.")] = 3,
+    steps: Annotated[int, typer.Option(help="T, individualisations of a particle.")] = 2,
     particles: Annotated[int, typer.Option(help="K, number of particles.")] = 8,
-    updates: Annotated[int, typer.Option(help="Training updates of each model.")] = 300,
+    updates: Annotated[int, typer.Option(help="Training updates of each model.")] = 150,
 ) -> None:
     """Tell apart graphs that GIN cannot: train GIN and PF-GNN on CSL, print a table, draw pictures."""
     from pfgnn.experiments.demo import SKIPS, DemoConfig, run_demo
