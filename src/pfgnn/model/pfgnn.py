@@ -156,7 +156,7 @@ class PFGNN(nn.Module):
         self.resample = NoResampling() if resample is None else resample
         if readout is not None and (level, pool) != ("graph", "sum"):
             raise ValueError("level and pool must be those of the readout, where one is given; leave them out")
-        self.readout = PerParticle(D, T, out_channels, level, pool) if readout is None else readout
+        self.readout = PerParticle(D, T, out_channels, level=level, pool=pool) if readout is None else readout
         for name in ("policy", "sample", "individualise", "observe", "resample", "readout"):
             check_module(name, getattr(self, name))
         for part in (self.individualise, self.readout, talk):
@@ -206,7 +206,7 @@ class PFGNN(nn.Module):
             "resample": SoftResampling(),
         }
         if options.get("readout") is None:
-            paper["readout"] = MeanParticle(D, T, out_channels, level, pool, second_moment=second_moment)
+            paper["readout"] = MeanParticle(D, T, out_channels, level=level, pool=pool, second_moment=second_moment)
         elif (level, pool, second_moment) != ("graph", "mean", False):
             raise ValueError("level, pool and second_moment must be those of the readout, where one is given")
         chosen = {name: part for name, part in options.items() if part is not None}

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +29,15 @@ class Reading(NamedTuple):
     parts: Tensor | None
 
 
+class Options(TypedDict, total=False):
+    """The arguments of a :class:`Readout` that all readouts take by name."""
+
+    level: str
+    pool: str
+    scale: float
+    join: Sequence[int]
+
+
 class Readout(nn.Module, ABC):
     """y = MLP(CONCAT_t f_t). Subclasses say how f_t is read of the belief of step t.
 
@@ -49,6 +58,7 @@ class Readout(nn.Module, ABC):
         width: int,
         steps: int,
         out_channels: int,
+        *,
         level: str = "graph",
         pool: str = "mean",
         scale: float = 1.0,
@@ -141,18 +151,9 @@ class MeanParticle(Readout):
     """
 
     def __init__(
-        self,
-        width: int,
-        steps: int,
-        out_channels: int,
-        level: str = "graph",
-        pool: str = "mean",
-        scale: float = 1.0,
-        join: Sequence[int] = (),
-        second_moment: bool = False,
+        self, width: int, steps: int, out_channels: int, *, second_moment: bool = False, **options: Unpack[Options]
     ) -> None:
-        columns = 2 * width if second_moment else width
-        super().__init__(width, steps, out_channels, level, pool, scale, join, columns)
+        super().__init__(width, steps, out_channels, columns=2 * width if second_moment else width, **options)
         self.second_moment = second_moment
 
     def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
@@ -179,20 +180,12 @@ class PerParticle(Readout):
     At node level f_t = Σ_k w_k relu(MLP_t(h_v^k)) + relu(B_t o_v). There o_v is the mean of h_v^k over the particles
     that have individualised v itself, and 0 if there are none. It does not fade as graphs grow.
 
-    Args: see :class:`Readout`.
+    Args: see :class:`Readout`; pool is "sum" by default.
     """
 
-    def __init__(
-        self,
-        width: int,
-        steps: int,
-        out_channels: int,
-        level: str = "graph",
-        pool: str = "sum",
-        scale: float = 1.0,
-        join: Sequence[int] = (),
-    ) -> None:
-        super().__init__(width, steps, out_channels, level, pool, scale, join)
+    def __init__(self, width: int, steps: int, out_channels: int, **options: Unpack[Options]) -> None:
+        options.setdefault("pool", "sum")
+        super().__init__(width, steps, out_channels, **options)
         pooled = 0 if self.reduce is None else steps + 1
         self.nodes = nn.ModuleList(nn.Linear(width, width) for _ in range(pooled))  # A_t, a_t
         self.parts = nn.ModuleList(MLP(width, width, width) for _ in range(steps + 1))

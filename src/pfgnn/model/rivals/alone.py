@@ -40,5 +40,5 @@ class Alone(PFGNN):
             particles=1,
             width=width,
             individualise=RandomNormal(D),
-            readout=MeanParticle(D, 0, out_channels, level, pool),
+            readout=MeanParticle(D, 0, out_channels, level=level, pool=pool),
         )
