@@ -45,8 +45,9 @@ def edge_set(batch: Batch) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize("level", ["graph", "node"])
 def test_features_and_edges_move_with_their_nodes(level: str, device: torch.device) -> None:
     batch = labelled(level, device)
-    got = relabel(batch, np.random.default_rng(1))
+    got, new = relabel(batch, np.random.default_rng(1))
     assert not torch.equal(got.x, batch.x)
+    assert torch.equal(got.x[new], batch.x)
     assert edge_set(got) == edge_set(batch)
     old = got.x[:, 0].long()
     assert torch.equal(batch.batch[old], batch.batch)  # nobody leaves his graph
@@ -59,7 +60,7 @@ def test_features_and_edges_move_with_their_nodes(level: str, device: torch.devi
 
 
 def test_edges_stay_sorted_by_target_then_source() -> None:
-    source, target = relabel(labelled("graph"), np.random.default_rng(1)).edge_index
+    source, target = relabel(labelled("graph"), np.random.default_rng(1))[0].edge_index
     place = target * 100 + source
     assert (place.diff() > 0).all()
 
@@ -72,7 +73,7 @@ def test_every_numbering_is_as_likely() -> None:
         Task("graph", 1, "l1", "mae"),
         node_categories=(3,),
     )
-    batch = relabel(Resident(dataset).collate([0] * 6000), np.random.default_rng(0))
+    batch, _ = relabel(Resident(dataset).collate([0] * 6000), np.random.default_rng(0))
     counts = Counter(map(tuple, batch.x.view(-1, 3).tolist()))
     assert len(counts) == 6
     assert all(abs(count - 1000) < 173 for count in counts.values())
@@ -80,16 +81,16 @@ def test_every_numbering_is_as_likely() -> None:
 
 def test_it_follows_from_the_generator_whatever_the_batches() -> None:
     dataset = Dataset.from_graphs([shrikhande()], [0])
-    whole = relabel(Resident(dataset).collate([0] * 3), np.random.default_rng(3))
+    whole, _ = relabel(Resident(dataset).collate([0] * 3), np.random.default_rng(3))
     rng = np.random.default_rng(3)
-    parts = [relabel(Resident(dataset).collate([0] * count), rng).edge_index for count in (1, 2)]
+    parts = [relabel(Resident(dataset).collate([0] * count), rng)[0].edge_index for count in (1, 2)]
     parts[1] = parts[1] + 16
     assert torch.equal(whole.edge_index, torch.cat(parts, 1))
 
 
 def test_a_relabelled_graph_is_isomorphic_and_another() -> None:
     batch = Resident(Dataset.from_graphs([shrikhande()], [0])).collate([0])
-    source, target = relabel(batch, np.random.default_rng(0)).edge_index.numpy()
+    source, target = relabel(batch, np.random.default_rng(0))[0].edge_index.numpy()
     graph = Graph(16, np.stack([source, target], 1)[source < target])
     assert is_isomorphic(graph, shrikhande())
     assert not np.array_equal(graph.edges, shrikhande().edges)
@@ -97,8 +98,8 @@ def test_a_relabelled_graph_is_isomorphic_and_another() -> None:
 
 def test_a_batch_with_no_edges_or_with_padding() -> None:
     empty = Resident(Dataset.from_graphs([Graph(3, np.zeros((0, 2), dtype=np.int64))], [0])).collate([0])
-    assert relabel(empty, np.random.default_rng(0)).edge_index.shape == (2, 0)
+    assert relabel(empty, np.random.default_rng(0))[0].edge_index.shape == (2, 0)
     padded = pad_batch(labelled("graph"), 16, 16)
-    got = relabel(padded, np.random.default_rng(0))
+    got, _ = relabel(padded, np.random.default_rng(0))
     real = got.edge_index[:, : labelled("graph").edge_index.shape[1]]
     assert (got.batch[real] < 4).all()

@@ -45,9 +45,9 @@ def test_the_order_of_the_particles_does_not_matter(terms: dict[str, bool]) -> N
 
 def test_each_layer_and_step_has_maps_of_its_own() -> None:
     model = PFGNN(GIN(D, layers=2), 1, steps=2)
-    maps = [part.of_mark.weight for part in model.modules() if isinstance(part, Exchange) and part.of_mark is not None]
+    maps = [part.of_mark for part in model.modules() if isinstance(part, Exchange) and part.of_mark is not None]
     assert len(maps) == 4
-    assert len({float(weight.detach()[0, 0]) for weight in maps}) == 4
+    assert len({float(next(own.parameters()).detach()[0, 0]) for own in maps}) == 4
 
 
 def test_it_is_left_out_where_the_backbone_is_foreign_and_refused_where_it_was_asked_for() -> None:

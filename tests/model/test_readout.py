@@ -80,17 +80,21 @@ def test_node_level_does_not_pool(kind: type[Readout]) -> None:
     assert readout([readout.read(t, random_belief(), GRAPH) for t in (0, 1)]).shape == (5, 2)
 
 
-def test_at_node_level_a_vertex_is_read_with_the_mark_on_itself() -> None:
+def test_at_node_level_a_vertex_is_read_with_the_mark_on_itself_if_there_is_one() -> None:
     belief, readout = random_belief(K=3), PerParticle(3, 1, 2, level="node")
     vertices = torch.tensor([[[0], [2], [0]], [[4], [4], [4]]])  # vertices 1 and 3 are individualised by no particle
     own = torch.zeros(5, 3)
     for node, particles in ((0, [0, 2]), (2, [1]), (4, [0, 1, 2])):
         w = belief.weights[GRAPH.batch[node], particles]
         own[node] = (w / w.sum()) @ belief.embeddings[node, particles]
-    torch.testing.assert_close(own_particle(belief, vertices, GRAPH), own)
+    marked = torch.tensor([True, False, True, False, True])
+    got, found = own_particle(belief, vertices, GRAPH)
+    torch.testing.assert_close(got, own)
+    assert found.squeeze(1).equal(marked)
     mean = torch.einsum("nk,nkd->nd", belief.weights[GRAPH.batch], readout.parts[1](belief.embeddings).relu())
-    found = readout.read(1, belief, GRAPH, vertices=vertices).features
-    torch.testing.assert_close(found, mean + readout.own[0](own).relu())
+    features = readout.read(1, belief, GRAPH, vertices=vertices).features
+    torch.testing.assert_close(features[marked], readout.own[0](own[marked]).relu())
+    torch.testing.assert_close(features[~marked], mean[~marked])
 
 
 def test_joined_layers_are_mapped_to_one() -> None:

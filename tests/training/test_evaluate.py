@@ -66,10 +66,16 @@ def test_relabelling_is_drawn_anew_and_again_the_same() -> None:
     assert not torch.allclose(plain, want)
 
 
-def test_relabelling_is_refused_at_node_level() -> None:
-    forward = Forward(model("node"), make_fabric("cpu"))
-    with pytest.raises(ValueError, match="relabel must be off at node level"):
-        predict(forward, Resident(graphs(task=NODES)), ALL, Draws(7, relabel=True), 0)
+def test_at_node_level_a_relabelled_prediction_comes_back_to_its_node() -> None:
+    torch.manual_seed(0)
+    data = Resident(graphs(task=NODES))
+    exact = PFGNN(GIN(4, layers=1), 2, particles=int(data.node_counts.max()), level="node").eval()
+    plain, relabelled = (
+        predict(Forward(exact, make_fabric("cpu")), data, ALL, Draws(7, relabel=shuffled), 0)
+        for shuffled in (False, True)
+    )
+    torch.testing.assert_close(relabelled, plain)
+    assert len(plain.unique(dim=0)) > 1
 
 
 @pytest.mark.parametrize("training", [True, False])

@@ -2,14 +2,15 @@
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from pfgnn.data.batching import Batch
 
 BITS = 32  # of the random number that places a node: ties are rare, and a graph's number fits above it
 
 
-def relabel(batch: Batch, rng: np.random.Generator) -> Batch:
-    """The batch with the nodes of every graph numbered afresh at random.
+def relabel(batch: Batch, rng: np.random.Generator) -> tuple[Batch, Tensor]:
+    """The batch with the nodes of every graph numbered afresh at random, and the new number of each node, [N].
 
     Node rows move along, edges are sorted by target again, and graph keys stay. The order is drawn on the CPU, so it is
     the same on every device.
@@ -20,10 +21,11 @@ def relabel(batch: Batch, rng: np.random.Generator) -> Batch:
     new[old] = torch.arange(len(old), device=old.device)
     source, target = new[batch.edge_index]
     order = (target * len(new) + source).argsort(stable=True)
-    return batch._replace(
+    relabelled = batch._replace(
         x=batch.x[old],
         edge_index=torch.stack([source[order], target[order]]),
         edge_attr=None if batch.edge_attr is None else batch.edge_attr[order],
         y=batch.y[old] if batch.node_level else batch.y,
         pos=None if batch.pos is None else batch.pos[old],
     )
+    return relabelled, new

@@ -160,7 +160,7 @@ class _Sampler:
         return self.y.repeat_interleave(draws, 0)
 
     def _fresh(self, numbers: npt.NDArray[np.int64], draw: npt.NDArray[np.int64]) -> Tensor:
-        batch = relabel(self.resident.collate(numbers), self.rng)
+        batch, _ = relabel(self.resident.collate(numbers), self.rng)
         key = fold(batch.graph_key, torch.from_numpy(draw).to(batch.graph_key.device))
         return self._predict(batch._replace(graph_key=key))
 

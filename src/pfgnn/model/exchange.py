@@ -6,10 +6,11 @@ from pfgnn.kernels.particles import average_particles, pick_vertices
 from pfgnn.kernels.segments import spread
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.context import Context
+from pfgnn.model.mlp import MLP
 
 
 class Exchange(nn.Module):
-    """y_u^k ← y_u^k + B h_v^k + A Σ_j w_j h_u^j, with v the vertex that particle k individualised last.
+    """y_u^k ← y_u^k + MLP_B(h_v^k) + MLP_A(Σ_j w_j h_u^j), with v the vertex that particle k individualised last.
 
     The first term tells every vertex the embedding of its particle's marked vertex. The second one tells every particle
     the mean particle. Neither depends on the order of the particles.
@@ -28,8 +29,8 @@ class Exchange(nn.Module):
     def __init__(self, width: int, mark: bool = True, mean: bool = False) -> None:
         super().__init__()
         self.width = width
-        self.of_mean = nn.Linear(width, width, bias=False) if mean else None
-        self.of_mark = nn.Linear(width, width, bias=False) if mark else None
+        self.of_mean = MLP(width, width, width) if mean else None
+        self.of_mark = MLP(width, width, width) if mark else None
 
     def forward(self, y: Tensor, x: Tensor, graph: GraphBatch, context: Context) -> Tensor:
         """Add both terms, of a layer's input x, to its output y before the norm; see the class."""

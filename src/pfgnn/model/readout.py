@@ -177,8 +177,9 @@ class PerParticle(Readout):
     The mean particle loses what only single particles see; the MLP keeps it. The map A_t before the pooling keeps what
     a norm over the nodes of a graph would take from their sum.
 
-    At node level f_t = Σ_k w_k relu(MLP_t(h_v^k)) + relu(B_t o_v). There o_v is the mean of h_v^k over the particles
-    that have individualised v itself, and 0 if there are none. It does not fade as graphs grow.
+    At node level f_t = relu(B_t o_v + b_t), where o_v is the mean of h_v^k over the particles that individualised v
+    itself. If there are none, f_t = Σ_k w_k relu(MLP_t(h_v^k)). That mean over all particles fades as graphs grow, for
+    most marks are then far from v. So it is read only where it must be.
 
     Args: see :class:`Readout`; pool is "sum" by default.
     """
@@ -202,16 +203,16 @@ class PerParticle(Readout):
             mean = parts.squeeze(1) if shared else average_particles(parts, belief.log_weights, graph.nodes)
             if vertices is None:
                 return Reading(mean, None)
-            own = self.own[t - 1](own_particle(belief, vertices, graph)).relu()
-            return Reading(mean + own, None)
+            mine, found = own_particle(belief, vertices, graph)
+            return Reading(torch.where(found, self.own[t - 1](mine).relu(), mean), None)
         if parts.shape[1] == 1:
             return Reading(parts.squeeze(1), parts)
         w = belief.log_weights.exp()[:, None].to(parts.dtype)  # [G, 1, K]
         return Reading((w @ parts).squeeze(1), parts)
 
 
-def own_particle(belief: Belief, vertices: Tensor, graph: GraphBatch) -> Tensor:
-    """The weighted mean of h_v^k over the particles k that individualised v, 0 if there are none: [N, D].
+def own_particle(belief: Belief, vertices: Tensor, graph: GraphBatch) -> tuple[Tensor, Tensor]:
+    """The weighted mean of h_v^k over the particles k that individualised v, [N, D], and if there are any, [N, 1].
 
     Args:
         belief: of K particles.
@@ -221,8 +222,9 @@ def own_particle(belief: Belief, vertices: Tensor, graph: GraphBatch) -> Tensor:
     node = torch.arange(len(graph.batch), device=vertices.device)
     is_own = (vertices[graph.batch] == node[:, None, None]).any(-1)  # [N, K]
     w = torch.where(is_own, belief.log_weights.exp()[graph.batch], 0.0)
-    w = (w / w.sum(1, keepdim=True).clamp(min=1e-30)).to(belief.embeddings.dtype)
-    return (w[:, None] @ belief.embeddings.expand(-1, w.shape[1], -1)).squeeze(1)
+    total = w.sum(1, keepdim=True)
+    w = (w / total.clamp(min=1e-30)).to(belief.embeddings.dtype)
+    return (w[:, None] @ belief.embeddings.expand(-1, w.shape[1], -1)).squeeze(1), total > 0
 
 
 class MaxParticle(Readout):

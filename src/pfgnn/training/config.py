@@ -35,7 +35,8 @@ class TrainingConfig:
 
     Args:
         epochs, updates: how long; one of the two.
-        batch_size: graphs a batch, over all devices.
+        batch_size: graphs a batch at most, over all devices. An epoch has as few batches as that allows, of nearly
+            equal sizes.
         copies: times that each graph goes through in an epoch, for sets of very few graphs.
         union: at node level, every other update joins this many graphs of the batch into one, of which most vertices
             are then far from any that is individualised, as in graphs larger than those of training.

@@ -106,8 +106,6 @@ def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, num
 
     Each device predicts a share of the graphs; all get the whole.
     """
-    if draws.relabel and data.node_level:
-        raise ValueError("relabel must be off at node level, where a prediction belongs to a node's number")
     fabric = forward.fabric
     own = graphs[fabric.global_rank :: fabric.world_size]
     shown = own if len(own) else graphs[:1]  # a device without a graph still says how many outputs there are
@@ -115,8 +113,9 @@ def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, num
     pad = padding(data, shown, draws.batch_size)
     rows = []
     for batch in Loader(data, shown, draws.batch_size):
-        seen = relabel(batch, rng) if draws.relabel else batch
-        rows.append(forward(seen, draws.seed + number, pad))
+        seen, new = relabel(batch, rng) if draws.relabel else (batch, None)
+        predicted = forward(seen, draws.seed + number, pad)
+        rows.append(predicted[new] if data.node_level and new is not None else predicted)
     mine = torch.cat(rows)
     return _in_order(data, graphs, [part.cpu() for part in gather_rows(fabric, mine if len(own) else mine[:0])])
 

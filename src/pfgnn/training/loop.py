@@ -58,6 +58,18 @@ class State:
     finished: bool = False
 
 
+def even_size(config: TrainingConfig, graphs: int) -> int:
+    """The smallest batch size that gives an epoch no more batches than ``config.batch_size`` does.
+
+    So no batch is much smaller than the others; the numbers of a norm over the batch would be worth little there.
+
+    Args: config: of the training.  graphs: number of graphs to train on.
+    """
+    block = config.block if config.batch_size % config.block == 0 else 1
+    blocks, most = graphs * config.copies // block, config.batch_size // block
+    return max(1, -(-blocks // -(-blocks // most))) * block
+
+
 class Trainer:
     """Trains a model on some graphs, validates it, keeps checkpoints and metrics in a folder.
 
@@ -107,7 +119,7 @@ class Trainer:
         self.loader = Loader(
             examples.data,
             examples.train.reshape(-1, config.block).repeat(config.copies, 0).reshape(-1),
-            config.batch_size,
+            even_size(config, len(examples.train)),
             shuffle=True,
             seed=seed,
             rank=fabric.global_rank,
@@ -133,7 +145,7 @@ class Trainer:
             self.class_weights,
             self.sums,
         )
-        pad = padding(examples.data, examples.train, config.batch_size)
+        pad = padding(examples.data, examples.train, self.loader.batch_size)
         capturable = all(group.get("capturable", False) for group in optimiser.param_groups)
         static = replayable(model, fabric) and capturable and (pad is None or config.union == 1)
         # Without gradients a graph makes them in memory of its own.
@@ -249,8 +261,8 @@ class Trainer:
         world = self.fabric.world_size
         if world == 1:
             return None
-        begin = self.state.batch * self.config.batch_size
-        size = min(self.config.batch_size, len(self.loader.graphs) - begin)
+        begin = self.state.batch * self.loader.batch_size
+        size = min(self.loader.batch_size, len(self.loader.graphs) - begin)
         weights = torch.ones(batch.num_graphs, device=self.fabric.device)
         weights[len(range(self.fabric.global_rank, size, world)) :] = 0
         return Share(weights, world, lambda tensor: over_devices(self.fabric, tensor, "sum"))
