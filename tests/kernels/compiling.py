@@ -21,7 +21,7 @@ from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.dropout import dropout
 from pfgnn.kernels.hashing import fold
-from pfgnn.kernels.hidden import hidden_mean, hidden_score
+from pfgnn.kernels.hidden import hidden_mean, hidden_score, two_layers
 from pfgnn.kernels.messages import sum_messages
 from pfgnn.kernels.norm import Norming, activate_graphs
 from pfgnn.kernels.particles import add_to_vertices, average_particles, pick_vertices, select_particles
@@ -82,6 +82,7 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     backward(lambda x: pna(x, None, without, 0.7, sources, targets, after), x)
     backward(hidden_score, x, some(D, D), some(D), some(D), some(1))
     backward(lambda x, w, b: hidden_mean(x, w, b, nodes), x, some(D, D), some(D))
+    backward(two_layers, x, some(D, D), some(D), some(D, D), some(D))
     stream = Stream(keys, 1, 1)
     backward(
         lambda scores: draw_vertex(scores, stream, k, 0, torch.arange(N), nodes)[1],

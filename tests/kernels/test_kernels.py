@@ -347,3 +347,13 @@ def test_resample(alpha: float, systematic: bool, device: torch.device) -> None:
             drawn.append(resample(log_weights, alpha, systematic, stream)[0])
     assert torch.equal(*drawn)
     assert_twins(lambda w: resample(w, alpha, systematic, stream)[1], log_weights)
+
+
+@pytest.mark.parametrize("M", [1, 64, 257, 20_000])
+def test_columns_are_summed_whatever_the_number_of_rows(M: int, device: torch.device) -> None:
+    from pfgnn.kernels.triton_rows import sum_columns
+
+    x = torch.randn(M, 45, device=device)[:, 2:39]
+    with fresh_memory_is_nan(device):
+        got = sum_columns(x)
+    torch.testing.assert_close(got.double(), x.double().sum(0), rtol=1e-5, atol=1e-4)

@@ -129,13 +129,15 @@ class _TwoLayers(torch.autograd.Function):
     @staticmethod
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+        from pfgnn.kernels.triton_rows import sum_columns
+
         X, h, W, V = ctx.saved_tensors
         g = gradients[0].reshape(-1, len(V))  # [M, Q]
         with joined(g):
             with beside(g):
-                dV, dc = g.T @ h, g.sum(0)
+                dV, dc = g.T @ h, sum_columns(g).to(g.dtype)
             du = torch.ops.aten.threshold_backward(g @ V, h, 0)  # [M, P]
             with beside(g):
-                dW, db = du.T @ X, du.sum(0)
+                dW, db = du.T @ X, sum_columns(du).to(g.dtype)
             dx = (du @ W).view(ctx.shape)
         return dx, dW, db, dV, dc

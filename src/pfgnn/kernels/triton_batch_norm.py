@@ -7,6 +7,7 @@ from torch import Tensor
 
 from pfgnn.kernels.batch_norm import BatchNorming
 from pfgnn.kernels.triton_numeric import bounded, relu
+from pfgnn.kernels.triton_rows import sum_columns
 
 ROWS, COLUMNS = 64, 32  # of a program
 
@@ -165,7 +166,7 @@ def activate_backward(
     shared = (g, h, mean, root, norming.scale, norming.shift)
     with torch.cuda.device_of(h):
         batch_back_parts[grid](*shared, parts, M, D, _stride(h), norming.limit, RELU=relu, R=ROWS, C=COLUMNS)
-        total = parts.sum(0)
+        total = sum_columns(parts.flatten(1)).view(2, D)
         batch_back[grid](
             *shared, total, real, dh, M, K, D, _stride(h), norming.limit,
             TRAINING=norming.training, RELU=relu, R=ROWS, C=COLUMNS,

@@ -8,6 +8,8 @@ from torch import Tensor
 ALIGN = 8  # rows begin at multiples of so many numbers
 BLOCK = 512  # numbers of a map at a time
 NUMBERS = 2048  # of rows at a time
+ROWS, COLUMNS = 64, 32  # of a sum over rows at a time
+PARTS = 256  # programs that share such a sum, at most
 
 
 @triton.jit
@@ -77,6 +79,18 @@ def cut_map(x, out, bias, R: tl.constexpr, C: tl.constexpr, RP: tl.constexpr, CP
     cut_blocks(x, out, bias, 1, 1, R, C, RP, CP, 1, 1, B)
 
 
+@triton.jit
+def sum_share(x, out, M, D, stride, share, R: tl.constexpr, C: tl.constexpr):
+    """The sum of the rows first, ..., first + share - 1 of x, with first = share times the program's number."""
+    first, column = tl.program_id(0).to(tl.int64) * share, tl.program_id(1) * C + tl.arange(0, C)
+    total = tl.zeros([R, C], tl.float32)
+    for start in range(0, share, R):
+        own = start + tl.arange(0, R)[:, None]
+        inside = (own < share) & (first + own < M) & (column < D)[None, :]
+        total += tl.load(x + (first + own) * stride + column[None, :], inside, 0.0).to(tl.float32)
+    tl.store(out + tl.program_id(0) * D + column, tl.sum(total, 0), column < D)
+
+
 def padded(size: int) -> int:
     """The size, up to the next multiple of ALIGN."""
     return -(-size // ALIGN) * ALIGN
@@ -122,6 +136,21 @@ def cut_map_gradient(gradient: Tensor, weight: Tensor, bias: Tensor) -> tuple[Te
     with torch.cuda.device_of(gradient):
         cut_map[_grid(weight)](gradient, d_weight, d_bias, *weight.shape, *gradient.shape, B=BLOCK)
     return d_weight, d_bias
+
+
+def sum_columns(x: Tensor) -> Tensor:
+    """Σ_m x[m]: x [M, D] -> [D], added in float32; for long, narrow matrices, at which torch's own sum is slow."""
+    x = x if x.stride(1) == 1 else x.contiguous()
+    M, D = x.shape
+    share = max(ROWS, triton.cdiv(M, PARTS))
+    count, blocks = max(1, triton.cdiv(M, share)), triton.cdiv(D, COLUMNS)
+    out = torch.empty(D, device=x.device)
+    parts = out if count == 1 else torch.empty(count, D, device=x.device)
+    with torch.cuda.device_of(x):
+        sum_share[(count, blocks)](x, parts, M, D, x.stride(0), share, R=ROWS, C=COLUMNS)
+        if count > 1:
+            sum_share[(1, blocks)](parts, out, count, D, D, count, R=ROWS, C=COLUMNS)
+    return out
 
 
 def _grid(like: Tensor) -> tuple[int, int]:
