@@ -118,6 +118,13 @@ def test_the_checksum_knows_arrays_and_parts() -> None:
     assert len({checksum(dataset) for dataset in [made, *others]}) == 4
 
 
+def test_too_few_draws_of_pairs_are_refused_before_the_training(tmp_path: Path) -> None:
+    config = read_config("configs/ours/sr25.yaml", ["evaluation.pairs.draws=8"])
+    with pytest.raises(ValueError, match="the draws of both graphs must be at least 17 to test 15 columns"):
+        run(config, tmp_path / "run", device="cpu")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_directory_with_a_run_is_not_overwritten(finished: Path) -> None:
     before = (finished / "record.json").read_bytes()
     config = read_config(finished / "config.yaml")

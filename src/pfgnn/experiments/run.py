@@ -21,6 +21,7 @@ from pfgnn.experiments.settings import config_mapping, parse_config, read_config
 from pfgnn.files import write_json
 from pfgnn.training import checkpoint as files
 from pfgnn.training.devices import make_fabric
+from pfgnn.training.distinguish import threshold
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 from pfgnn.training.examples import Examples
 from pfgnn.training.log import Status
@@ -49,6 +50,8 @@ class Run:
         """Load the data onto the device."""
         fabric = make_fabric(device, config.training.precision)
         dataset = load_data(config.data, config.model)
+        if (pairs := config.evaluation.pairs) is not None:  # refused now, not after the training
+            threshold(dataset.task.outputs, pairs.draws, pairs.draws, pairs.level)
         found = parts(config.data, dataset)
         resident = Resident(dataset, fabric.device)
         targets = torch.from_numpy(dataset.y).to(resident.y_dtype if dataset.y.dtype.kind in "iub" else torch.float64)
