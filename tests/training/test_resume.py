@@ -18,6 +18,7 @@ from torch import Tensor
 
 from pfgnn.data.task import Task
 from pfgnn.experiments import run as running
+from pfgnn.model import GIN, PFGNN, Exchange, MLPPolicy
 from pfgnn.training import loop
 from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, Checkpoint, read_checkpoint, write_checkpoint
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
@@ -75,7 +76,15 @@ CONFIGS: dict[str, tuple[TrainingConfig, Task | None]] = {
     "every third": (replace(CONFIG, checkpoint_every=3, schedule=ScheduleConfig("one_cycle")), None),
     "sgd": (replace(CONFIG, optimiser="sgd", schedule=ScheduleConfig("plateau", patience=0)), None),
     "targets": (replace(CONFIG, epochs=2, batch_size=16, optimiser="adamw", standardise=True, copies=2), TARGETS),
+    "ours": (replace(CONFIG, epochs=2, schedule=ScheduleConfig("cosine", min_lr=0)), None),
 }
+
+
+def ours() -> PFGNN:
+    """Our method with what has a state or draws: batch norm, dropout, distinct paths of a learned policy."""
+    torch.manual_seed(0)
+    backbone = GIN(8, layers=1, norm="batch", feed_forward=True, dropout=0.25)
+    return PFGNN(backbone, 2, steps=2, particles=3, policy=MLPPolicy(8), exchange=Exchange(8, mean=True))
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +97,8 @@ def _no_waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 def made(folder: Path, case: str, **options: Any) -> Trainer:
     config, task = CONFIGS[case]
-    return trainer(folder, config, graphs(task=task) if task else None, **options)
+    model = ours() if case == "ours" else None
+    return trainer(folder, config, graphs(task=task) if task else None, model=model, **options)
 
 
 def stop(at: int) -> Callable[..., None]:

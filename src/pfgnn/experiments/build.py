@@ -172,7 +172,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
     if config.kind == "rni":
         return RNI(backbone, share=config.share, particles=config.particles, **common)
     if config.steps == 0:
-        return Alone(backbone, **common)
+        return Alone(backbone, **common, readout=_readout(config, inputs))
     D, T, step_layers = config.width, config.steps, config.step_layers or config.layers
     policies: dict[str, Callable[[], nn.Module]] = {
         "mlp": lambda: MLPPolicy(D),

@@ -17,21 +17,35 @@ from pfgnn.model.sample import Draw
 
 
 class Individualise(nn.Module, ABC):
-    """H_v ← recolour(h_v) on the first ``share`` of the dimensions, all else untouched.
+    """What happens to the embeddings H of a particle that has drawn vertices.
 
-    Subclasses say how to recolour.
-
-    Args: width: D.  share: the part of the dimensions that changes, 0 < share ≤ 1.
+    Args: width: D.
     Shapes: H [N, K, D] or [N, 1, D], vertices [G, K, m] -> [N, K, D].
     """
 
     stochastic = False
 
-    def __init__(self, width: int, share: float = 1.0) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
+        self.width = check_positive("width", width)
+
+    @abstractmethod
+    def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """Individualise the drawn vertices of every particle; see the class."""
+
+
+class Recolour(Individualise):
+    """H_v ← recolour(h_v) on the first ``share`` of the dimensions, all else untouched.
+
+    Subclasses say how to recolour.
+
+    Args: width: D.  share: the part of the dimensions that changes, 0 < share ≤ 1.
+    """
+
+    def __init__(self, width: int, share: float = 1.0) -> None:
+        super().__init__(width)
         if not 0 < share <= 1:
             raise ValueError(f"share must lie in (0, 1], but it is {share}")
-        self.width = check_positive("width", width)
         self.dimensions = max(1, round(share * width))
 
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
@@ -47,7 +61,7 @@ class Individualise(nn.Module, ABC):
         """The new embeddings of the drawn vertices: [G, K, m, D] -> [G, K, m, D]."""
 
 
-class Learned(Individualise):
+class Learned(Recolour):
     """A recolouring by an MLP."""
 
     def __init__(self, width: int, share: float = 1.0) -> None:
@@ -93,7 +107,7 @@ class ByDistance(Additive):
         width: D.
         steps: T; each step has a table E_t of its own.
         largest: d_max.
-        share: see :class:`Individualise`; it limits the recolouring of v, not the distances.
+        share: see :class:`Recolour`; it limits the recolouring of v, not the distances.
     """
 
     def __init__(self, width: int, steps: int, largest: int = 5, share: float = 1.0) -> None:
@@ -131,12 +145,8 @@ class StraightThrough(Individualise):
         strength = spread(1 + (p - p.detach()), graph.nodes)[..., None].to(marked.dtype)  # [N, K, 1]
         return H + strength * (marked - H)
 
-    def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
-        """As ``inner`` does."""
-        return self.inner.recolour(h, noise, step, particles)
 
-
-class RandomNormal(Individualise):
+class RandomNormal(Recolour):
     """h_v ← h_v ⊙ ε, ε ~ N(0, 1): the paper's ablation, its MLP replaced by noise."""
 
     stochastic = True

@@ -6,7 +6,7 @@ from torch import nn
 
 from pfgnn.model.individualise import RandomNormal
 from pfgnn.model.pfgnn import PFGNN
-from pfgnn.model.readout import MeanParticle
+from pfgnn.model.readout import MeanParticle, Readout
 
 
 class Alone(PFGNN):
@@ -16,7 +16,8 @@ class Alone(PFGNN):
         backbone: the GNN, from width D to width D, as in :class:`PFGNN`.
         out_channels: number of outputs C.
         in_channels, edge_channels, width: as in :class:`PFGNN`.
-        level, pool: see :class:`Readout`.
+        readout: with no steps. By default the mean or sum over the nodes, and the head.
+        level, pool: of the default readout, see :class:`Readout`.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Alone(PFGNN):
         width: int | None = None,
         level: str = "graph",
         pool: str = "mean",
+        readout: Readout | None = None,
     ) -> None:
         D = getattr(backbone, "width", width) or 1  # where neither says a width, PFGNN complains
         super().__init__(
@@ -40,5 +42,5 @@ class Alone(PFGNN):
             particles=1,
             width=width,
             individualise=RandomNormal(D),
-            readout=MeanParticle(D, 0, out_channels, level=level, pool=pool),
+            readout=readout or MeanParticle(D, 0, out_channels, level=level, pool=pool),
         )
