@@ -130,10 +130,11 @@ def progress_bar() -> Iterator["Callable[[Status], None]"]:
 
 def print_results(record: dict[str, Any]) -> None:
     """A table of the results of every part, and of the pairs."""
-    table = Table("part", "metric", "value", "std over draws", "draws", "also")
+    table = Table("part", "metric", "value", "std over draws", "of a prediction", "draws", "also")
     for part, result in record["results"].items():
         also = ", ".join(f"{k} {v:.4g}" for k, v in result["scores"].items() if k != result["metric"])
-        values = f"{result['value']:.4f}", f"{result['std']:.4f}", str(len(result["draws"]))
+        spreads = f"{result['std']:.4f}", f"{result['spread']:.4f}"
+        values = f"{result['value']:.4f}", *spreads, str(len(result["draws"]))
         table.add_row(part, result["metric"], *values, also)
     if record["results"]:
         console.print(table)

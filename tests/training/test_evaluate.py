@@ -96,6 +96,7 @@ def test_the_mean_of_the_scores_and_their_spread() -> None:
     assert found.value == found.scores["mae"] == pytest.approx(7 / 3)
     assert found.std == pytest.approx((((1 - 7 / 3) ** 2 + (2 - 7 / 3) ** 2 + (4 - 7 / 3) ** 2) / 2) ** 0.5)
     assert found.scores["mae/1"] == pytest.approx(8 / 3)
+    assert found.spread == pytest.approx(((19 / 3 + 37 / 3) / 2) ** 0.5)  # variances of 1, -2, 3 and of 1, -2, 5
 
 
 def test_the_score_of_the_mean_prediction() -> None:
@@ -109,4 +110,4 @@ def test_the_score_of_the_mean_prediction() -> None:
 
 def test_one_draw_has_no_spread() -> None:
     found = evaluate([torch.tensor([[1.0, 0.0], [1.0, 0.0]])], torch.tensor([[0], [1]]), CLASSES, average=False)
-    assert (found.value, found.std, found.draws) == (0.5, 0.0, [0.5])
+    assert (found.value, found.std, found.spread, found.draws) == (0.5, 0.0, 0.0, [0.5])

@@ -1,5 +1,6 @@
 """Evaluation: predictions over several draws, every graph counted once, and their scores."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,8 @@ class Evaluation:
     Args:
         metric: the task's main metric.
         value: the score of the draws' mean prediction if averaged, else the mean of the draws' scores.
-        std: the spread of the single draws' scores; 0 with one draw.
+        std: the standard deviation of the single draws' scores; 0 with one draw.
+        spread: that of a prediction from draw to draw, as the root of the mean variance; 0 with one draw.
         draws: the score of each draw.
         scores: all scores of the kind of ``value``, by name.
     """
@@ -31,6 +33,7 @@ class Evaluation:
     metric: str
     value: float
     std: float
+    spread: float
     draws: list[float]
     scores: dict[str, float]
 
@@ -140,5 +143,8 @@ def evaluate(predictions: list[Tensor], y: Tensor, task: Task, average: bool) ->
         scores = score(task, torch.stack(predictions).mean(0), y)
     else:
         scores = {name: float(np.mean([of[name] for of in each])) for name in each[0]}
-    std = float(np.std(draws, ddof=1)) if len(draws) > 1 else 0.0
-    return Evaluation(metric, scores[metric], std, draws, scores)
+    std = spread = 0.0
+    if len(draws) > 1:
+        std = float(np.std(draws, ddof=1))
+        spread = math.sqrt(float(torch.stack(predictions).double().var(0).mean()))
+    return Evaluation(metric, scores[metric], std, spread, draws, scores)
