@@ -84,6 +84,7 @@ def _classes(graphs: Sequence[Graph], y: npt.ArrayLike, outputs: int) -> Dataset
 
 
 _PAPER = ModelConfig(  # as in configs/bases/paper.yaml
+    norm="graph",
     feed_forward=False,
     policy="mlp",
     sampling="independent",

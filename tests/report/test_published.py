@@ -73,7 +73,7 @@ def test_the_numbers_are_those_of_the_latex(data_dir: Path, name: str, label: st
 
 def test_every_row_of_ours_has_its_like_in_the_paper() -> None:
     for name, table in TABLES.items():
-        if name.startswith("zinc"):  # tables of ours alone
+        if name.startswith("zinc") or name == "one-setting":  # tables of ours alone
             continue
         published = {row.title: row.cells for row in PUBLISHED.get(name, ())}
         assert len(published) == len(PUBLISHED.get(name, ()))

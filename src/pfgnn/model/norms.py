@@ -70,7 +70,8 @@ class BatchNorm(Norm):
     nn.BatchNorm1d but that it leaves out graphs that only fill up the batch, and has a large ε. On regular graphs all
     nodes are equal before the first individualisation. Then σ² = 0, and a tiny ε would blow up by how much the running
     means lag behind. Where graphs differ by very little, as strongly regular ones do, training and evaluation agree
-    only once the weights rest. So let the learning rate end at 0. See ``pfgnn.testing.assert_train_eval_agree``.
+    only once the weights rest. So let the learning rate end at 0. See ``pfgnn.testing.assert_train_eval_agree``. On
+    several devices each one has the numbers of its own share of the batch.
 
     Args: width: D.  momentum: of the running means.  eps: ε.
     """
