@@ -69,7 +69,9 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     backward(lambda x, e, own: sum_messages(x, e, own, sources, targets), x, some(E, D), some())
     for relu in (True, False):
         norm = partial(activate_graphs, nodes=nodes, relu=relu)
-        backward(lambda h, a, b, c, norm=norm: norm(h, x, Norming(a, b, c, 1e-2, 30.0)), x, *some(3, D))
+        for near in (None, some(N, K)):
+            of = partial(norm, near=near)
+            backward(lambda h, a, b, c, norm=of: norm(h, x, Norming(a, b, c, 1e-2, 30.0)), x, *some(3, D))
     for training in (True, False):
         running = some(D), some(D), 0.1, 1e-2, 30.0, training
         norm = partial(activate_batch, nodes=nodes, padding=1, relu=training)

@@ -118,6 +118,22 @@ def test_norm(shape: tuple[int, ...], residual: bool, relu: bool, device: torch.
     assert_twins(lambda wide, *rest: compute(wide[..., :-3], *rest), wide, *parameters, *([x] if residual else []))
 
 
+@pytest.mark.parametrize("relu", [True, False])
+def test_norm_with_weights_of_the_nodes(relu: bool, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    h, x = torch.randn(2, len(NODES), 3, 40, device=device) * 2
+    near = torch.rand(len(NODES), 3, device=device)
+    near[5] = 0  # a graph of one node that does not count
+    parameters = torch.randn(3, 40, device=device)
+
+    def compute(h: Tensor, x: Tensor, *parameters: Tensor) -> Tensor:
+        return activate_graphs(h, x, Norming(*parameters, 1e-2, 30.0), graphs, relu, near)
+
+    assert_twins(compute, h, x, *parameters)
+
+
 def test_norm_of_very_many_places(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triton_norm, "PLACES", 1)
     with use("triton"):

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 from torch_geometric.nn import GraphNorm as PyGGraphNorm
 
-from pfgnn.model.batch import GraphBatch
-from pfgnn.model.norms import NORMS, BatchNorm, GraphNorm, SizeNorm
+from pfgnn.model.batch import GraphBatch, make_batch
+from pfgnn.model.norms import NORMS, BatchNorm, GraphNorm, MarkNorm, SizeNorm
 
 BATCH = torch.tensor([0] * 5 + [1] * 7)
 GRAPHS = GraphBatch(torch.zeros(2, 0, dtype=torch.int64), None, BATCH, 2)
@@ -31,6 +31,38 @@ def test_huge_values_stay_finite(name: str) -> None:
 def test_equal_nodes_are_not_blown_up() -> None:
     h = (torch.randn(1, 4) * 1000).expand(12, 4)
     assert GraphNorm(4).normalise(h, GRAPHS).abs().max() < 1e-2
+
+
+def path(n: int) -> GraphBatch:
+    forward = torch.stack([torch.arange(n - 1), torch.arange(1, n)])
+    return make_batch(torch.zeros(n, 0), torch.cat([forward, forward.flip(0)], 1), None, None)
+
+
+def test_far_from_the_mark_all_nodes_count_a_quarter_of_those_near_it() -> None:
+    weights = MarkNorm(4).weights(torch.tensor([[[0], [5]]]), path(30))
+    assert weights[:, 0].tolist() == pytest.approx([1.0] * 3 + [3 / (4 * 27)] * 27)
+    assert weights[:, 1].tolist() == pytest.approx([5 / (4 * 25)] * 3 + [1.0] * 5 + [5 / (4 * 25)] * 22)
+    assert MarkNorm(4).weights(torch.tensor([[[2]]]), path(5)).tolist() == [[1.0]] * 5
+    assert MarkNorm(4).weights(torch.tensor([[[2]]]), path(6)).tolist() == [[1.0]] * 6  # one far node counts no more
+
+
+def test_a_norm_around_the_mark_does_not_change_with_the_size_of_the_graph() -> None:
+    """The mean over all nodes does: the nodes near the mark are less and less of them."""
+    around, over_all = [], []
+    for n in (30, 300):
+        graph, h = path(n), torch.zeros(n, 1, 4)
+        h[:3] = 1.0  # what is felt of a mark on node 0
+        near = MarkNorm(4).weights(torch.tensor([[[0]]]), graph)
+        around.append(MarkNorm(4).normalise(h, graph, near)[:3])
+        over_all.append(GraphNorm(4).normalise(h, graph)[:3])
+    torch.testing.assert_close(*around, rtol=1e-3, atol=1e-3)
+    assert (over_all[1] - over_all[0]).abs().min() > 1
+
+
+def test_an_isolated_mark_blows_nothing_up() -> None:
+    graph, h = GRAPHS, torch.randn(12, 1, 4)
+    near = MarkNorm(4).weights(torch.tensor([[[0]], [[5]]]), graph)
+    assert MarkNorm(4).normalise(h, graph, near).abs().max() < 6
 
 
 def test_batch_norm_is_torchs_in_training_and_evaluation(dtype: torch.dtype) -> None:

@@ -81,6 +81,7 @@ OPTIONS: dict[str, Callable[[], PFGNN]] = {
     "sum pooling": lambda: build(GIN(D), pool="sum"),
     "max pooling": lambda: build(GIN(D), pool="max"),
     "node level": lambda: build(GIN(D), level="node"),
+    "norm around the mark": lambda: build(GIN(D, norm="mark", feed_forward=True)),
     "layer norm": lambda: build(GIN(D, norm="layer")),
     "no norm": lambda: build(GIN(D, norm="none")),
     "batch norm": lambda: build(GIN(D, norm="batch")),

@@ -46,6 +46,7 @@ OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
         "policy": UniformPolicy(),
         "resample": NoResampling(),
     },
+    "norm around the mark": lambda: {"backbone": GIN(D, layers=2, norm="mark", feed_forward=True)},
     "layer norm, node level": lambda: {"backbone": GIN(D, layers=1, norm="layer"), "level": "node"},
     "policy by a GNN, largest, no observation": lambda: {
         "policy": GNNPolicy(GIN(D, layers=1), D),

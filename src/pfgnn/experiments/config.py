@@ -84,7 +84,7 @@ class ModelConfig:
     layers: int = 3
     step_layers: int | None = None
     towers: int = 1
-    norm: Literal["graph", "batch", "size", "layer", "none"] = "batch"
+    norm: Literal["mark", "graph", "batch", "size", "layer", "none"] = "batch"
     residual: bool = True
     feed_forward: bool = True
     dropout: float = 0.0

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.kernels.choice import apply, fast, once
-from pfgnn.kernels.segments import Segments, segment_mean, spread
+from pfgnn.kernels.segments import Segments, segment_mean, segment_sum, spread
 
 
 class Norming(NamedTuple):
@@ -22,20 +22,29 @@ class Norming(NamedTuple):
     limit: float
 
 
-def normalise_graphs(h: Tensor, norming: Norming, nodes: Segments) -> Tensor:
-    """Normalise, μ and mean over the nodes of each graph and particle: [N, ..., D] -> same."""
+def normalise_graphs(h: Tensor, norming: Norming, nodes: Segments, near: Tensor | None = None) -> Tensor:
+    """Normalise, μ and mean over the nodes of each graph and particle, by weights ``near`` [N, K]: like h."""
     scale, shift, mean_scale, eps, limit = norming
     h = h.clamp(-limit, limit)
-    centred = h - mean_scale * spread(segment_mean(h, nodes), nodes)
-    variance = segment_mean(centred.square(), nodes)
+
+    def mean(v: Tensor) -> Tensor:
+        if near is None:
+            return segment_mean(v, nodes)
+        w = near[..., None].to(v.dtype)
+        return segment_sum(w * v, nodes) / segment_sum(w, nodes).clamp(min=1)
+
+    centred = h - mean_scale * spread(mean(h), nodes)
+    variance = mean(centred.square())
     return scale * centred * spread(torch.rsqrt(variance + eps), nodes) + shift
 
 
-def activate_graphs(h: Tensor, x: Tensor | None, norming: Norming, nodes: Segments, relu: bool = True) -> Tensor:
+def activate_graphs(
+    h: Tensor, x: Tensor | None, norming: Norming, nodes: Segments, relu: bool = True, near: Tensor | None = None
+) -> Tensor:
     """relu of :func:`normalise_graphs`, plus x if it is given: [N, ..., D] -> same; or without the relu."""
     if nodes.start is not None and fast(h):
-        return apply(_Activate, h, x, *norming, nodes, relu)
-    y = normalise_graphs(h, norming, nodes)
+        return apply(_Activate, h, x, *norming, nodes, relu, near)
+    y = normalise_graphs(h, norming, nodes, near)
     y = y.relu() if relu else y
     return y if x is None else x + y
 
@@ -46,10 +55,11 @@ class _Activate(torch.autograd.Function):
         from pfgnn.kernels.triton_norm import activate
         from pfgnn.kernels.triton_rows import apart
 
-        *norming, nodes, ctx.relu = rest
+        *norming, nodes, ctx.relu, near = rest
+        near = None if near is None else near.float().contiguous()
         h, x = apart(h), None if x is None else x.contiguous()
-        out, mean, root = activate(h, x, Norming(*norming), nodes.start, ctx.relu)
-        ctx.save_for_backward(h, mean, root, *norming[:3])
+        out, mean, root = activate(h, x, Norming(*norming), nodes.start, ctx.relu, near)
+        ctx.save_for_backward(h, mean, root, near, *norming[:3])
         ctx.rest, ctx.start, ctx.residual = norming[3:], nodes.start, None if x is None else x.dtype
         return out
 
@@ -58,9 +68,9 @@ class _Activate(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.kernels.triton_norm import activate_backward
 
-        h, mean, root, *parameters = ctx.saved_tensors
+        h, mean, root, near, *parameters = ctx.saved_tensors
         g = gradients[0].contiguous()
         norming = Norming(*parameters, *ctx.rest)
-        dh, parts = activate_backward(g, h, norming, mean, root, ctx.start, h.shape[-1], ctx.relu)
+        dh, parts = activate_backward(g, h, norming, mean, root, ctx.start, h.shape[-1], ctx.relu, near)
         of_parameters = parts.sum(0).to(parameters[0].dtype).unbind()
-        return dh.view(h.shape), None if ctx.residual is None else g.to(ctx.residual), *of_parameters, *(None,) * 4
+        return dh.view(h.shape), None if ctx.residual is None else g.to(ctx.residual), *of_parameters, *(None,) * 5

@@ -36,25 +36,46 @@ def _load(h, node, column, count, columns, step):
 
 
 @triton.jit
+def _weigh(v, near, node, count, K, NEAR: tl.constexpr):
+    """v [R, C] times the weights of its nodes in the mean, 1 or, with NEAR, what near says."""
+    return v * tl.load(near + node * K, node < count, 0.0) if NEAR else v
+
+
+@triton.jit
+def _number(near, count, K, NEAR: tl.constexpr, LARGE: tl.constexpr, R: tl.constexpr):
+    """The number of nodes in the mean, at least 1."""
+    n = tl.maximum(count, 1).to(tl.float32)
+    if NEAR:
+        node, found = _nodes(LARGE, R), tl.zeros([R, 1], tl.float32)
+        for more in range(0, count, R):
+            found += tl.load(near + (node + more) * K, node + more < count, 0.0)
+        n = tl.maximum(tl.sum(found), 1.0)
+    return n
+
+
+@triton.jit
 def norm_forward(
-    h, x, scale, shift, mean_scale, out, means, roots, start, K, D, stride, eps, limit,
-    RESIDUAL: tl.constexpr, RELU: tl.constexpr, LARGE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    h, x, scale, shift, mean_scale, near, out, means, roots, start, K, D, stride, eps, limit,
+    RESIDUAL: tl.constexpr, RELU: tl.constexpr, NEAR: tl.constexpr,
+    LARGE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     first, count, column, inside = _place(start, K, D, C)
-    h, x, out, step, n = h + first * stride, x + first * D, out + first * D, K * stride, tl.maximum(count, 1)
+    h, x, out, near, step = h + first * stride, x + first * D, out + first * D, near + first, K * stride
+    n = _number(near, count, K, NEAR, LARGE, R)
     c, node = column[None, :], _nodes(LARGE, R)
     v = bounded(_load(h, node, c, count, D, step), limit)  # the first nodes, for most graphs all, stay here
-    total = tl.sum(v, 0)
+    total = tl.sum(_weigh(v, near, node, count, K, NEAR), 0)
     for more in range(R, count, R):
-        total += tl.sum(bounded(_load(h, node + more, c, count, D, step), limit), 0)
+        w = bounded(_load(h, node + more, c, count, D, step), limit)
+        total += tl.sum(_weigh(w, near, node + more, count, K, NEAR), 0)
     mean = total / n
     middle = tl.load(mean_scale + column, inside, 0.0).to(tl.float32) * mean
     v = tl.where(node < count, v - middle[None, :], 0.0)
-    squares = tl.sum(v * v, 0)
+    squares = tl.sum(_weigh(v * v, near, node, count, K, NEAR), 0)
     for more in range(R, count, R):
         w = bounded(_load(h, node + more, c, count, D, step), limit)
         w = tl.where(node + more < count, w - middle[None, :], 0.0)
-        squares += tl.sum(w * w, 0)
+        squares += tl.sum(_weigh(w * w, near, node + more, count, K, NEAR), 0)
     root = 1 / tl.sqrt_rn(squares / n + eps)
     factor = tl.load(scale + column, inside, 0.0).to(tl.float32) * root
     offset = tl.load(shift + column, inside, 0.0).to(tl.float32)
@@ -89,33 +110,38 @@ def _centred(g, h, node, c, count, K, D, stride, limit, middle, factor, beta, RE
 
 @triton.jit
 def norm_back(
-    g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, apart, limit,
-    RELU: tl.constexpr, LARGE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    g, h, scale, shift, mean_scale, near, means, roots, dh, parts, start, K, D, stride, apart, limit,
+    RELU: tl.constexpr, NEAR: tl.constexpr, LARGE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     first, count, column, inside = _place(start, K, D, C)
-    g, h, dh, n = g + first * D, h + first * stride, dh + first * apart, tl.maximum(count, 1)
+    g, h, dh, near = g + first * D, h + first * stride, dh + first * apart, near + first
+    n = _number(near, count, K, NEAR, LARGE, R)
     own, c, node = tl.program_id(0) * D + column, column[None, :], _nodes(LARGE, R)
     mean, root = tl.load(means + own, inside, 0.0), tl.load(roots + own, inside, 0.0)
     alpha = tl.load(mean_scale + column, inside, 0.0).to(tl.float32)
     beta = tl.load(shift + column, inside, 0.0).to(tl.float32)
     middle, factor = alpha * mean, tl.load(scale + column, inside, 0.0).to(tl.float32) * root
     v, centred, dz = _centred(g, h, node, c, count, K, D, stride, limit, middle, factor, beta, RELU)
-    sum_dz, sum_dz_c, sum_c = tl.sum(dz, 0), tl.sum(dz * centred, 0), tl.sum(centred, 0)
+    sum_dz, sum_dz_c = tl.sum(dz, 0), tl.sum(dz * centred, 0)
+    sum_c = tl.sum(_weigh(centred, near, node, count, K, NEAR), 0)
     for more in range(R, count, R):
         _, w, dw = _centred(g, h, node + more, c, count, K, D, stride, limit, middle, factor, beta, RELU)
         sum_dz += tl.sum(dw, 0)
         sum_dz_c += tl.sum(dw * w, 0)
-        sum_c += tl.sum(w, 0)
-    # z = γ c r + β, r = (mean c² + ε)^(-1/2): dc = γ r dz - c γ r³ / n Σ dz c, and h moves c by 1 - α / n.
+        sum_c += tl.sum(_weigh(w, near, node + more, count, K, NEAR), 0)
+    # z = γ c r + β, r = (mean c² + ε)^(-1/2): dc = γ r dz - c γ r³ / n Σ dz c, and h moves c by 1 - α / n. With weights
+    # of the nodes in the means, what comes by way of a mean is multiplied by them.
     pull = factor * root * root * sum_dz_c / n
     sum_dc = factor * sum_dz - pull * sum_c
     back = alpha * sum_dc / n
-    d = factor[None, :] * dz - pull[None, :] * centred - back[None, :]  # 0 in the columns between rows of dh
+    by_mean = _weigh(pull[None, :] * centred + back[None, :], near, node, count, K, NEAR)
+    d = factor[None, :] * dz - by_mean  # 0 in the columns between rows of dh
     there = dh + node * (K * apart) + c
     tl.store(there, tl.where(tl.abs(v) <= limit, d, 0.0), (node < count) & (c < apart))
     for more in range(R, count, R):
         u, w, dw = _centred(g, h, node + more, c, count, K, D, stride, limit, middle, factor, beta, RELU)
-        d = factor[None, :] * dw - pull[None, :] * w - back[None, :]
+        by_mean = _weigh(pull[None, :] * w + back[None, :], near, node + more, count, K, NEAR)
+        d = factor[None, :] * dw - by_mean
         tl.store(there + more * (K * apart), tl.where(tl.abs(u) <= limit, d, 0.0), (node + more < count) & (c < apart))
     part = parts + tl.program_id(0) * 3 * D + column
     tl.store(part, root * sum_dz_c, inside)
@@ -124,7 +150,7 @@ def norm_back(
 
 
 def activate(
-    h: Tensor, x: Tensor | None, norming: Norming, start: Tensor, relu: bool = True
+    h: Tensor, x: Tensor | None, norming: Norming, start: Tensor, relu: bool = True, near: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """x + relu(norm(h)), or without the relu, and for the way back μ and 1 / √(mean c² + ε), [G K, D] each.
 
@@ -138,8 +164,8 @@ def activate(
     roots = torch.empty_like(means)
     with torch.cuda.device_of(h):
         norm_forward[grid](
-            h, h if x is None else x, scale, shift, mean_scale, out, means, roots, start,
-            K, D, h.view(-1, D).stride(0), eps, limit, x is not None, relu, **blocks,
+            h, h if x is None else x, scale, shift, mean_scale, roots if near is None else near, out, means, roots,
+            start, K, D, h.view(-1, D).stride(0), eps, limit, x is not None, relu, near is not None, **blocks,
         )  # fmt: skip
     return out, means, roots
 
@@ -153,6 +179,7 @@ def activate_backward(
     start: Tensor,
     apart: int,
     relu: bool = True,
+    near: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The gradient of h from that of the output, g, in rows that are ``apart``, at most padded(D): [M, apart].
 
@@ -165,8 +192,9 @@ def activate_backward(
     parts = torch.empty(grid[0], 3, D, device=h.device)
     with torch.cuda.device_of(h):
         norm_back[grid](
-            g, h, scale, shift, mean_scale, means, roots, dh, parts, start, K, D, stride, apart, limit, relu, **blocks
-        )
+            g, h, scale, shift, mean_scale, roots if near is None else near, means, roots, dh, parts, start,
+            K, D, stride, apart, limit, relu, near is not None, **blocks,
+        )  # fmt: skip
     return dh, parts
 
 

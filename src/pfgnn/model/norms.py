@@ -1,6 +1,7 @@
-"""Normalisation of node embeddings between layers: per graph and particle, batch, layer, none.
+"""Normalisation of node embeddings between layers: per graph and particle, around a mark, batch, layer, none.
 
-All take embeddings [N, ..., D] with the nodes first, and the graphs they belong to.
+All take embeddings [N, ..., D] with the nodes first, and the graphs they belong to. Where particles have individualised
+a vertex, they may take the weights of the nodes in a mean around it, near [N, K].
 """
 
 from abc import ABC, abstractmethod
@@ -9,7 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
+from pfgnn.kernels.distance import distances
 from pfgnn.kernels.norm import Norming, activate_graphs
+from pfgnn.kernels.segments import segment_sum, spread
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import bounded, largest
 
@@ -18,12 +21,12 @@ class Norm(nn.Module, ABC):
     """A normalisation, and what follows it in a layer."""
 
     @abstractmethod
-    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
+    def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """Normalise: h [N, ..., D] -> [N, ..., D]."""
 
-    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
+    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """relu(norm(h)), plus x if it is given: [N, ..., D] -> [N, ..., D]."""
-        y = self.normalise(h, graph).relu()
+        y = self.normalise(h, graph, near).relu()
         return y if x is None else x + y
 
 
@@ -51,17 +54,37 @@ class GraphNorm(Norm):
         nn.init.zeros_(self.shift)
         nn.init.ones_(self.mean_scale)
 
-    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
+    def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """Normalise; see the class."""
-        return activate_graphs(h, None, self.norming(h.dtype), graph.nodes, relu=False)
+        return activate_graphs(h, None, self.norming(h.dtype), graph.nodes, False, near)
 
-    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
+    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """relu(norm(h)), plus x if it is given."""
-        return activate_graphs(h, x, self.norming(h.dtype), graph.nodes)
+        return activate_graphs(h, x, self.norming(h.dtype), graph.nodes, near=near)
 
     def norming(self, dtype: torch.dtype) -> Norming:
         """What it does to embeddings of a dtype, as kernels read it."""
         return Norming(self.scale, self.shift, self.mean_scale, self.eps, largest(dtype))
+
+
+class MarkNorm(GraphNorm):
+    """As :class:`GraphNorm`, but in μ and mean the nodes far from the individualised vertex count little.
+
+    In a large graph most nodes are far from the mark, in a small one few are. So a mean over all nodes changes with the
+    size of the graph. Here the nodes at most 2 edges away from the mark count 1 each, and all others together at most a
+    quarter of these: w = min(1, near / (4 far)). The others must count: around an isolated mark there is no variance.
+    Before the first individualisation all nodes count 1.
+    """
+
+    radius = 2
+
+    def weights(self, vertices: Tensor, graph: GraphBatch) -> Tensor:
+        """The weights of all nodes, [N, K], for the vertices that the particles individualised, [G, K, m]."""
+        valid = torch.ones_like(vertices, dtype=torch.bool)
+        near = distances(vertices, valid, self.radius, graph.sources, graph.targets) <= self.radius  # [N, K]
+        count = segment_sum(near.float(), graph.nodes)  # [G, K]
+        far = (graph.sizes[:, None] - count).clamp(min=1)
+        return torch.where(near, 1.0, spread((count / (4 * far)).clamp(max=1), graph.nodes))
 
 
 class BatchNorm(Norm):
@@ -94,11 +117,11 @@ class BatchNorm(Norm):
         for zero in (self.shift, self.mean):
             nn.init.zeros_(zero)
 
-    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
+    def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """Normalise; see the class."""
         return activate_batch(h, None, self._norming(h), graph.nodes, graph.padding, relu=False)
 
-    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
+    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """relu(norm(h)), plus x if it is given."""
         return activate_batch(h, x, self._norming(h), graph.nodes, graph.padding)
 
@@ -117,13 +140,13 @@ class SizeNorm(BatchNorm):
     Args: width: D.
     """
 
-    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
+    def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """Normalise; see the class."""
-        return super().normalise(self._scaled(h, graph), graph)
+        return super().normalise(self._scaled(h, graph), graph, near)
 
-    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch) -> Tensor:
+    def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """relu(norm(h)), plus x if it is given."""
-        return super().forward(self._scaled(h, graph), x, graph)
+        return super().forward(self._scaled(h, graph), x, graph, near)
 
     @staticmethod
     def _scaled(h: Tensor, graph: GraphBatch) -> Tensor:
@@ -138,7 +161,7 @@ class LayerNorm(Norm):
         super().__init__()
         self.norm = nn.LayerNorm(width)
 
-    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
+    def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """Normalise; see the class."""
         return self.norm(bounded(h))
 
@@ -149,9 +172,16 @@ class NoNorm(Norm):
     def __init__(self, width: int) -> None:
         super().__init__()
 
-    def normalise(self, h: Tensor, graph: GraphBatch) -> Tensor:
+    def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """Return h; see the class."""
         return bounded(h)
 
 
-NORMS = {"graph": GraphNorm, "batch": BatchNorm, "size": SizeNorm, "layer": LayerNorm, "none": NoNorm}
+NORMS = {
+    "mark": MarkNorm,
+    "graph": GraphNorm,
+    "batch": BatchNorm,
+    "size": SizeNorm,
+    "layer": LayerNorm,
+    "none": NoNorm,
+}

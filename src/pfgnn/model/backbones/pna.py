@@ -87,12 +87,15 @@ class PNA(Stack):
         graph: GraphBatch,
         context: Context | None,
         exchange: nn.Module | None,
+        near: Tensor | None,
         number: int,
     ) -> Tensor:
         """One layer with its norm, at once where that is the graph's and nothing stands between them."""
-        if isinstance(norm, GraphNorm) and exchange is None and not (self.dropout and self.training):
+        fused = isinstance(norm, GraphNorm) and near is None
+        if fused and exchange is None and not (self.dropout and self.training):
+            assert isinstance(norm, GraphNorm)
             return conv(x, graph, After(norm.norming(x.dtype), graph.nodes, self.residual))
-        return super().layer_output(x, conv, norm, graph, context, exchange, number)
+        return super().layer_output(x, conv, norm, graph, context, exchange, near, number)
 
 
 def mean_log_degree(degrees: Tensor) -> float:

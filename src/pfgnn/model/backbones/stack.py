@@ -9,7 +9,7 @@ from pfgnn.kernels.dropout import dropout
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
-from pfgnn.model.norms import NORMS, Norm
+from pfgnn.model.norms import NORMS, MarkNorm, Norm
 from pfgnn.model.numeric import check_positive, choose
 from pfgnn.model.randomness import Purpose
 
@@ -39,7 +39,8 @@ class Stack(nn.Module):
         layer: makes one layer.
         width: D.
         layers: how many.
-        norm: "graph" (per graph and particle), "batch", "size" (batch, after a division by √n), "layer" or "none".
+        norm: "mark" (around each particle's mark), "graph" (per graph and particle), "batch", "size" (batch, after a
+            division by √n), "layer" or "none".
         residual: whether a layer's input is added to its output.
         feed_forward: whether an MLP follows each layer.
         dropout: share of each layer's output that is set to 0 in training, before the residual is added. Its draws are
@@ -110,13 +111,14 @@ class Stack(nn.Module):
 
         Returns: like x.
         """
+        near = self._near(graph, context)
         for number, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
             talk = None if exchange is None else exchange[number]
-            x = self.layer_output(x, conv, norm, graph, context, talk, 2 * number)
+            x = self.layer_output(x, conv, norm, graph, context, talk, near, 2 * number)
             if self.hidden is not None and self.hidden_norms is not None:
                 last = self.hidden_norms[number]
                 assert isinstance(last, Norm)
-                x = last.normalise(x + self.drop(self.hidden[number](x), graph, context, 2 * number + 1), graph)
+                x = last.normalise(x + self.drop(self.hidden[number](x), graph, context, 2 * number + 1), graph, near)
             if layers is not None:
                 layers.append(x)
         return x
@@ -129,6 +131,7 @@ class Stack(nn.Module):
         graph: GraphBatch,
         context: Context | None,
         exchange: nn.Module | None,
+        near: Tensor | None,
         number: int,
     ) -> Tensor:
         """One layer with its norm, dropout and residual."""
@@ -137,9 +140,15 @@ class Stack(nn.Module):
             y = exchange(y, x, graph, context)
         before = x if self.residual else None
         if not (self.dropout and self.training):
-            return norm(y, before, graph)
-        y = self.drop(norm(y, None, graph), graph, context, number)
+            return norm(y, before, graph, near)
+        y = self.drop(norm(y, None, graph, near), graph, context, number)
         return y if before is None else before + y
+
+    def _near(self, graph: GraphBatch, context: Context | None) -> Tensor | None:
+        """The weights of the nodes in a norm around the marks, [N, K]; None for another, or before the first mark."""
+        if not isinstance(self.norms[0], MarkNorm) or context is None or context.vertices is None:
+            return None
+        return self.norms[0].weights(context.vertices, graph)
 
     def drop(self, y: Tensor, graph: GraphBatch, context: Context | None, number: int) -> Tensor:
         """Dropout in training; ``number`` keeps the draws of several dropouts apart."""
