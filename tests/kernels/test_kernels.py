@@ -128,8 +128,8 @@ def test_norm_with_weights_of_the_nodes(relu: bool, device: torch.device) -> Non
     near[5] = 0  # a graph of one node that does not count
     parameters = torch.randn(3, 40, device=device)
 
-    def compute(h: Tensor, x: Tensor, *parameters: Tensor) -> Tensor:
-        return activate_graphs(h, x, Norming(*parameters, 1e-2, 30.0), graphs, relu, near)
+    def compute(h: Tensor, x: Tensor, scale: Tensor, shift: Tensor, mean_scale: Tensor) -> Tensor:
+        return activate_graphs(h, x, Norming(scale, shift, mean_scale, 1e-2, 30.0), graphs, relu, near)
 
     assert_twins(compute, h, x, *parameters)
 
