@@ -130,7 +130,7 @@ def progress_bar() -> Iterator["Callable[[Status], None]"]:
 
 def print_results(record: dict[str, Any]) -> None:
     """A table of the results of every part, and of the pairs."""
-    table = Table("part", "metric", "value", "std over draws", "of a prediction", "draws", "also")
+    table = Table("part", "metric", "value", "std over draws", "spread of a prediction", "draws", "also")
     for part, result in record["results"].items():
         also = ", ".join(f"{k} {v:.4g}" for k, v in result["scores"].items() if k != result["metric"])
         spreads = f"{result['std']:.4f}", f"{result['spread']:.4f}"

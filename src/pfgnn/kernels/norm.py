@@ -23,7 +23,10 @@ class Norming(NamedTuple):
 
 
 def normalise_graphs(h: Tensor, norming: Norming, nodes: Segments, near: Tensor | None = None) -> Tensor:
-    """Normalise, μ and mean over the nodes of each graph and particle, by weights ``near`` [N, K]: like h."""
+    """Normalise, μ and mean over the nodes of each graph and particle: [N, ..., D] -> same.
+
+    With ``near`` [N, K] both means are weighted by it, Σ w h / max(1, Σ w); h is [N, K, D].
+    """
     scale, shift, mean_scale, eps, limit = norming
     h = h.clamp(-limit, limit)
 
@@ -41,7 +44,10 @@ def normalise_graphs(h: Tensor, norming: Norming, nodes: Segments, near: Tensor 
 def activate_graphs(
     h: Tensor, x: Tensor | None, norming: Norming, nodes: Segments, relu: bool = True, near: Tensor | None = None
 ) -> Tensor:
-    """relu of :func:`normalise_graphs`, plus x if it is given: [N, ..., D] -> same; or without the relu."""
+    """relu of :func:`normalise_graphs`, plus x if it is given: [N, ..., D] -> same; or without the relu.
+
+    ``near`` weighs the nodes, see there.
+    """
     if nodes.start is not None and fast(h):
         return apply(_Activate, h, x, *norming, nodes, relu, near)
     y = normalise_graphs(h, norming, nodes, near)

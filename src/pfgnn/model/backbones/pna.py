@@ -91,9 +91,7 @@ class PNA(Stack):
         number: int,
     ) -> Tensor:
         """One layer with its norm, at once where that is the graph's and nothing stands between them."""
-        fused = isinstance(norm, GraphNorm) and near is None
-        if fused and exchange is None and not (self.dropout and self.training):
-            assert isinstance(norm, GraphNorm)
+        if isinstance(norm, GraphNorm) and near is None and exchange is None and not (self.dropout and self.training):
             return conv(x, graph, After(norm.norming(x.dtype), graph.nodes, self.residual))
         return super().layer_output(x, conv, norm, graph, context, exchange, near, number)
 

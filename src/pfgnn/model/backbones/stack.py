@@ -145,7 +145,7 @@ class Stack(nn.Module):
         return y if before is None else before + y
 
     def _near(self, graph: GraphBatch, context: Context | None) -> Tensor | None:
-        """The weights of the nodes in a norm around the marks, [N, K]; None for another, or before the first mark."""
+        """The weights of the nodes in a norm around the marks, [N, K]; None with other norms and before a mark."""
         if not isinstance(self.norms[0], MarkNorm) or context is None or context.vertices is None:
             return None
         return self.norms[0].weights(context.vertices, graph)
