@@ -55,6 +55,7 @@ LCC = (
 )
 MAE = (_score("MAE", "mae", scale=1, digits=3),)
 VALIDATION_MAE = (_score("validation MAE", "mae", "validation", scale=1, digits=3),)
+SPREAD = Measure("spread of a prediction", "results.validation.spread", scale=1, digits=4)
 LOG_MAE = _score("LogMAE", "log_mae", scale=1, digits=3)
 MAE_100 = (_score("MAE × 100", "mae"),)
 ERROR_RATIOS = tuple(
