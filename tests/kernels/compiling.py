@@ -20,6 +20,7 @@ from pfgnn.kernels import use
 from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
 from pfgnn.kernels.draw import draw_vertex
 from pfgnn.kernels.dropout import dropout
+from pfgnn.kernels.exchange import listen, tell
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.hidden import hidden_mean, hidden_score, two_layers
 from pfgnn.kernels.messages import sum_messages
@@ -101,6 +102,9 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     backward(lambda H: select_particles(H, ancestors, nodes), x)
     backward(lambda H, w: average_particles(H, w, nodes), x, w)
     backward(lambda H: pick_vertices(H, vertices, nodes), x)
+    heard = lambda H, w: torch.cat([p.flatten() for p in listen(H, w, vertices, nodes, True, True) if p is not None])  # noqa: E731
+    backward(heard, x, w)
+    backward(lambda y, a, b: tell(y, a, b, nodes), x, some(N, D), some(G, K, D))
     backward(lambda H, c: add_to_vertices(H, c, vertices, vertices >= 0, nodes, 30.0), x, some(G, K, 1, D))
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from pfgnn.kernels import use
 from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
 from pfgnn.kernels.draw import draw_vertex
+from pfgnn.kernels.exchange import listen, tell
 from pfgnn.kernels.hashing import fold
 from pfgnn.kernels.hidden import hidden_mean, hidden_score, two_layers
 from pfgnn.kernels.norm import Norming, activate_graphs
@@ -252,6 +253,27 @@ def test_select_and_average(device: torch.device) -> None:
     H, log_weights = torch.randn(len(NODES), 3, 5, device=device), torch.randn(len(SIZES), 3, device=device)
     assert_twins(lambda H: select_particles(H, ancestors, graphs), H)
     assert_twins(lambda H, w: average_particles(H, w, graphs), H, log_weights)
+
+
+@pytest.mark.parametrize("several", [1, 2])
+@pytest.mark.parametrize(("mean", "mark"), [(True, True), (True, False), (False, True)])
+def test_exchange(mean: bool, mark: bool, several: int, device: torch.device) -> None:
+    """What is heard of all particles and told to each; 70 features are more than a power of two."""
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    first = torch.tensor(SIZES).cumsum(0) - torch.tensor(SIZES)
+    vertices = (first[:, None, None] + torch.stack([torch.randint(n, (3, several)) for n in SIZES])).to(device)
+    H, log_weights = torch.randn(len(NODES), 3, 70, device=device), torch.randn(len(SIZES), 3, device=device)
+
+    def all_of_it(H: Tensor, w: Tensor = log_weights) -> Tensor:
+        return torch.cat([part.flatten() for part in listen(H, w, vertices, graphs, mean, mark) if part is not None])
+
+    assert_twins(all_of_it, H, *((log_weights,) if mean else ()))
+    to_nodes = torch.randn(len(NODES), 70, device=device)
+    to_particles = torch.randn(len(SIZES), 3, 70, device=device)
+    terms = (*((to_nodes,) if mean else ()), *((to_particles,) if mark else ()))
+    assert_twins(lambda y, *t: tell(y, t[0] if mean else None, t[-1] if mark else None, graphs), H, *terms)
 
 
 @pytest.mark.parametrize("own", [3, 1])

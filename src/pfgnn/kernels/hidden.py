@@ -122,7 +122,7 @@ class _TwoLayers(torch.autograd.Function):
         ctx.shape, dtype = x.shape, product_dtype(x)
         X = x.reshape(-1, x.shape[-1]).to(dtype)  # [M, D]
         W, b, V, c = (tensor.to(dtype) for tensor in maps)
-        h = torch.addmm(b, X, W.T).relu_()  # [M, P]
+        h = torch._addmm_activation(b, X, W.T)  # relu(X W^T + b) in one kernel, [M, P]
         ctx.save_for_backward(X, h, W, V)
         return torch.addmm(c, h, V.T).view(*x.shape[:-1], len(V))
 

@@ -35,12 +35,15 @@ def select_back(source, ancestors, graph, out, K, D, C: tl.constexpr):
 
 
 @triton.jit
-def average_forward(H, log_weights, graph, out, K, D, C: tl.constexpr):
+def average_forward(H, log_weights, graph, out, K, D, R: tl.constexpr, C: tl.constexpr):
     node, of, column, inside = _place(graph, D, C)
     total = tl.zeros([C], tl.float32)
-    for k in range(K):
-        w = tl.exp(tl.load(log_weights + of * K + k).to(tl.float32))
-        total += w * tl.load(H + (node * K + k) * D + column, inside, 0.0).to(tl.float32)
+    for first in range(0, K, R):  # R particles at a time, whose loads do not wait for one another
+        k = first + tl.arange(0, R)
+        w = tl.where(k < K, tl.exp(tl.load(log_weights + of * K + k, k < K, 0.0).to(tl.float32)), 0.0)
+        cells = (k < K)[:, None] & inside[None, :]
+        tile = tl.load(H + (node * K + k)[:, None] * D + column[None, :], cells, 0.0).to(tl.float32)
+        total += tl.sum(w[:, None] * tile, 0)
     tl.store(out + node * D + column, total, inside)
 
 
@@ -131,7 +134,7 @@ def average(H: Tensor, log_weights: Tensor, graph: Tensor) -> Tensor:
     out = H.new_empty(N, D)
     grid, C = _cut(N, D)
     with torch.cuda.device_of(H):
-        average_forward[grid](H, log_weights, graph, out, K, D, C=C)
+        average_forward[grid](H, log_weights, graph, out, K, D, R=min(16, triton.next_power_of_2(K)), C=C)
     return out
 
 

@@ -2,8 +2,7 @@
 
 from torch import Tensor, nn
 
-from pfgnn.kernels.particles import average_particles, pick_vertices
-from pfgnn.kernels.segments import spread
+from pfgnn.kernels.exchange import listen
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
@@ -23,7 +22,7 @@ class Exchange(nn.Module):
         mark: whether the first term is there.
         mean: whether the second term is there.
 
-    Shapes: y and x [N, K, D], the context of K particles -> [N, K, D].
+    Shapes: h [N, K, D] and the context of K particles -> h, the second term [N, D] and the first [G, K, D].
     """
 
     def __init__(self, width: int, mark: bool = True, mean: bool = False) -> None:
@@ -32,13 +31,13 @@ class Exchange(nn.Module):
         self.of_mean = MLP(width, width, width) if mean else None
         self.of_mark = MLP(width, width, width) if mark else None
 
-    def forward(self, y: Tensor, x: Tensor, graph: GraphBatch, context: Context) -> Tensor:
-        """Add both terms, of a layer's input x, to its output y before the norm; see the class."""
+    def forward(self, h: Tensor, graph: GraphBatch, context: Context) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """A layer's input h itself, and both terms, which :func:`tell` adds to the layer's output before the norm."""
         assert context.log_weights is not None
         assert context.vertices is not None
-        if self.of_mean is not None:
-            y = y + self.of_mean(average_particles(x, context.log_weights, graph.nodes))[:, None]
-        if self.of_mark is not None:
-            marked = pick_vertices(x, context.vertices, graph.nodes).mean(2)  # [G, K, D]
-            y = y + spread(self.of_mark(marked), graph.nodes)
-        return y
+        h, mean, mark = listen(
+            h, context.log_weights, context.vertices, graph.nodes, self.of_mean is not None, self.of_mark is not None
+        )
+        to_nodes = None if self.of_mean is None else self.of_mean(mean)
+        to_particles = None if self.of_mark is None else self.of_mark(mark)
+        return h, to_nodes, to_particles

@@ -6,6 +6,7 @@ from typing import TypedDict
 from torch import Tensor, nn
 
 from pfgnn.kernels.dropout import dropout
+from pfgnn.kernels.exchange import tell
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
@@ -135,9 +136,11 @@ class Stack(nn.Module):
         number: int,
     ) -> Tensor:
         """One layer with its norm, dropout and residual."""
-        y = conv(x, graph)
-        if exchange is not None:
-            y = exchange(y, x, graph, context)
+        if exchange is None:
+            y = conv(x, graph)
+        else:
+            x, to_nodes, to_particles = exchange(x, graph, context)
+            y = tell(conv(x, graph), to_nodes, to_particles, graph.nodes)
         before = x if self.residual else None
         if not (self.dropout and self.training):
             return norm(y, before, graph, near)
