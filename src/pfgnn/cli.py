@@ -44,8 +44,8 @@ def demo(
     from pfgnn.experiments.demo import SKIPS, DemoConfig, run_demo
     from pfgnn.files import write_json
     from pfgnn.graphs import csl
-    from pfgnn.report.curves import draw_curves
-    from pfgnn.report.walk import draw_walk, record_walk
+    from pfgnn.report.curves import plot_curves
+    from pfgnn.report.walk import plot_walk, record_walk
 
     config = DemoConfig(seed=seed, steps=steps, particles=particles, updates=updates)
     out.mkdir(parents=True, exist_ok=True)  # fails now rather than after the training
@@ -77,11 +77,11 @@ def demo(
         table.add_row(row.model, f"{row.accuracy:.1%}", *pairs, f"{row.seconds:.0f}")
     console.print(table)
     write_json(out / "record.json", result.record())
-    draw_curves({row.model: row.curve for row in result.rows}, 1 / len(SKIPS), out / "learning_curve.png")
+    plot_curves({row.model: row.curve for row in result.rows}, 1 / len(SKIPS), out / "learning_curve.png")
     skip = SKIPS[5]
     graph = csl(config.nodes, skip)
     title = f"PF-GNN's heaviest particle on the CSL graph of {config.nodes} nodes and skip {skip}"
-    draw_walk(record_walk(result.model, graph), graph, title, out / "walk.png")
+    plot_walk(record_walk(result.model, graph), graph, title, out / "walk.png")
     console.print(f"Wrote {out}/record.json, learning_curve.png and walk.png.", markup=False)
 
 
@@ -101,7 +101,7 @@ def inspect(
         table.add_row(*map(str, (number, *facts)))
     console.print(table)
     if tree is not None:
-        from pfgnn.report.picture import draw_search_tree
+        from pfgnn.report.picture import plot_search_tree
 
-        draw_search_tree(graphs[0], depth, tree)
+        plot_search_tree(graphs[0], depth, tree)
         console.print(f"Wrote {tree}.", markup=False)

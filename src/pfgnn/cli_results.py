@@ -86,7 +86,7 @@ def report(
 ) -> None:
     """Print tables, the paper's numbers beside ours, and write them as Markdown with plots; nothing is run."""
     from pfgnn.files import write_atomically
-    from pfgnn.report.plots import draw_table
+    from pfgnn.report.plots import plot_table
     from pfgnn.report.tables import markdown, table_lines, tables_with_records
 
     chosen = names or tables_with_records(results)
@@ -95,7 +95,7 @@ def report(
     for name in chosen:
         _print_table(results, name)
     if out is not None:
-        parts = [markdown(name, table_lines(results, name), draw_table(results, name, out)) for name in chosen]
+        parts = [markdown(name, table_lines(results, name), plot_table(results, name, out)) for name in chosen]
         text = "\n".join(["# The paper's tables and ours\n", *parts])
         write_atomically(out / "report.md", lambda temporary: temporary.write_text(text))
         console.print(f"Wrote {out}/report.md and its plots.", markup=False)
@@ -106,12 +106,12 @@ def curves(
     out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("curves.png"),
 ) -> None:
     """Draw learning curves: training loss and validation by epoch, runs of one folder in one colour."""
-    from pfgnn.report.curves import Line, draw_training, read_metrics
+    from pfgnn.report.curves import Line, plot_training, read_metrics
 
     groups: dict[str, list[list[Line]]] = {}
     for run in runs:
         groups.setdefault(run.resolve().parent.name, []).append(read_metrics(run))
-    draw_training(groups, out)
+    plot_training(groups, out)
     console.print(f"Wrote {out}.", markup=False)
 
 

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from pfgnn.data import Dataset, load
 from pfgnn.experiments.config import PairsConfig
 from pfgnn.experiments.pairs import PairsResult, tell_pairs_apart
-from pfgnn.kernels.hashing import fold, mix, uniform
 from pfgnn.model import GIN, PFGNN
+from pfgnn.ops.hashing import fold, mix, uniform
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.distinguish import threshold
 from pfgnn.training.evaluate import Forward

@@ -3,9 +3,9 @@ import math
 import pytest
 import torch
 
-from pfgnn.kernels.segments import make_segments
-from pfgnn.kernels.weigh import FLOOR, normalise
 from pfgnn.model.belief import Belief, effective_sample_size, initial_belief
+from pfgnn.ops.segments import make_segments
+from pfgnn.ops.weigh import FLOOR, normalise
 
 
 def test_initial_belief_is_uniform_and_kept_once() -> None:

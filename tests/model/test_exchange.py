@@ -3,12 +3,12 @@ import torch
 import torch_geometric.nn as pyg
 from tests.graph_samples import random_graph, undirected
 
-from pfgnn.kernels.exchange import tell
-from pfgnn.kernels.weigh import normalise
 from pfgnn.model import GIN, PFGNN, Exchange
 from pfgnn.model.batch import make_batch
 from pfgnn.model.context import Context
 from pfgnn.model.randomness import default_node_key, make_noise
+from pfgnn.ops.exchange import tell
+from pfgnn.ops.weigh import normalise
 
 D, K = 4, 3
 GRAPH = make_batch(None, undirected([(0, 1), (1, 2), (3, 4)]), None, torch.tensor([0, 0, 0, 1, 1]))

@@ -6,12 +6,12 @@ import torch
 from tests.graph_samples import random_edges, undirected
 from torch import Tensor
 
-from pfgnn.kernels.distance import distances
 from pfgnn.model import Additive, ByDistance, Multiplicative, MultiplicativeRelu, RandomNormal, StraightThrough
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.individualise import Individualise
 from pfgnn.model.randomness import make_noise
 from pfgnn.model.sample import Draw
+from pfgnn.ops.distance import distances
 
 D, K = 8, 3
 # A path of three vertices, and two vertices without an edge.

@@ -5,9 +5,9 @@ import torch
 from tests.graph_samples import circulant_edges, random_edges
 from torch import Tensor
 
-from pfgnn.kernels.hashing import fold, mix, uniform
 from pfgnn.model.batch import make_batch
 from pfgnn.model.randomness import Noise, Purpose, default_graph_key, default_node_key, make_noise
+from pfgnn.ops.hashing import fold, mix, uniform
 
 PARTICLES = torch.arange(50)
 

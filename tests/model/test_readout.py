@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.weigh import normalise
 from pfgnn.model import GIN, PFGNN, MaxParticle, MeanParticle, PerParticle, SoftResampling
 from pfgnn.model.batch import make_batch
 from pfgnn.model.belief import Belief
 from pfgnn.model.randomness import make_noise
 from pfgnn.model.readout import Readout, embedding, own_particle
+from pfgnn.ops.weigh import normalise
 
 GRAPH = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1]))
 KINDS: list[type[Readout]] = [MeanParticle, PerParticle, MaxParticle]

@@ -7,7 +7,6 @@ import torch
 from tests.graph_samples import circulant_edges, random_edges, undirected
 from torch import Tensor
 
-from pfgnn.kernels.weigh import normalise
 from pfgnn.model import (
     GIN,
     PFGNN,
@@ -24,6 +23,7 @@ from pfgnn.model.belief import Belief
 from pfgnn.model.exact import enumerate_tree, exact_features, exact_prediction
 from pfgnn.model.randomness import Noise, default_node_key, make_noise
 from pfgnn.model.sample import Draw
+from pfgnn.ops.weigh import normalise
 
 MANY = 4000
 N = 5

@@ -11,12 +11,12 @@ import torch
 from tests.graph_samples import random_graph
 from torch import Tensor, nn
 
-from pfgnn.kernels import use, weigh
 from pfgnn.model import GAT, GCN, GIN, GINE, GNNML1, MPNN, PFGNN, PNA, Distinct, Exchange, MaxParticle, PerParticle
 from pfgnn.model.individualise import Additive, ByDistance, RandomNormal, StraightThrough
 from pfgnn.model.observe import NoObservation
 from pfgnn.model.policy import CentralityPolicy, GNNPolicy, UniformPolicy
 from pfgnn.model.resample import ESSResampling, NoResampling, SystematicResampling
+from pfgnn.ops import use, weigh
 
 pytest.importorskip("triton")
 

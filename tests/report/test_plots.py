@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.report.records import pair_counts, run, write
 
-from pfgnn.report.plots import Dots, draw_table, gather_panels
+from pfgnn.report.plots import Dots, gather_panels, plot_table
 
 
 def test_every_run_is_a_dot(tmp_path: Path) -> None:
@@ -24,9 +24,9 @@ def test_statistics_of_the_same_runs_are_drawn_once(tmp_path: Path) -> None:
 
 
 def test_pictures_are_written_of_what_was_run(tmp_path: Path) -> None:
-    assert draw_table(tmp_path, "table8", tmp_path / "out") == []
+    assert plot_table(tmp_path, "table8", tmp_path / "out") == []
     write(tmp_path, "table8", "csl-t4-k8", [run(0, fold, test={"accuracy": 0.9}) for fold in range(5)])
-    pictures = draw_table(tmp_path, "table8", tmp_path / "out")
+    pictures = plot_table(tmp_path, "table8", tmp_path / "out")
     assert pictures == ["table8.png", "table8-csl.png"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(pictures)
     assert all((tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG") for name in pictures)
@@ -35,6 +35,6 @@ def test_pictures_are_written_of_what_was_run(tmp_path: Path) -> None:
 def test_a_grid_of_one_t_becomes_lines_by_k(tmp_path: Path) -> None:
     for name, values in {"uniform-k1": [0.4, 0.5], "uniform-k4": [0.2], "learned-k4": [0.1]}.items():
         write(tmp_path, "zinc-particles", name, [run(seed, validation={"mae": v}) for seed, v in enumerate(values)])
-    pictures = draw_table(tmp_path, "zinc-particles", tmp_path / "out")
+    pictures = plot_table(tmp_path, "zinc-particles", tmp_path / "out")
     assert pictures == ["zinc-particles.png", "zinc-particles-particles.png"]
     assert all((tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG") for name in pictures)

@@ -5,7 +5,7 @@ import torch
 
 from pfgnn.graphs import csl
 from pfgnn.model import GIN, PFGNN
-from pfgnn.report.walk import count_colours, draw_walk, record_walk
+from pfgnn.report.walk import count_colours, plot_walk, record_walk
 
 
 def test_the_walk_follows_one_particle_through_the_resampling(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_the_walk_follows_one_particle_through_the_resampling(tmp_path: Path) ->
         assert walk.vertices[t] == int(output.trace[t].vertices[0, k, 0])
     assert [count_colours(H) for H in walk.colourings][:1] == [1]
     assert count_colours(walk.colourings[-1]) > 1
-    draw_walk(walk, graph, "title", tmp_path / "walk.png")
+    plot_walk(walk, graph, "title", tmp_path / "walk.png")
     assert (tmp_path / "walk.png").read_bytes().startswith(b"\x89PNG")
 
 

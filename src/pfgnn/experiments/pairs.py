@@ -13,8 +13,8 @@ from pfgnn.data.batching import Batch, Resident
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.relabel import relabel
 from pfgnn.experiments.config import PairsConfig
-from pfgnn.kernels.hashing import fold
 from pfgnn.model.numeric import check_positive
+from pfgnn.ops.hashing import fold
 from pfgnn.training.distinguish import FLOOR, RIDGE, hotelling, threshold
 from pfgnn.training.evaluate import Forward
 from pfgnn.training.examples import padding

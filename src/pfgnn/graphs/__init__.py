@@ -11,7 +11,6 @@ from pfgnn.graphs.canonical import (
     orbits,
 )
 from pfgnn.graphs.convert import from_edge_list, from_networkx, from_pyg, to_networkx, to_pyg
-from pfgnn.graphs.draw import draw_colouring, draw_tree
 from pfgnn.graphs.generators import (
     cfi,
     cfi_pair,
@@ -47,8 +46,6 @@ __all__ = [
     "circulant",
     "csl",
     "disjoint_union",
-    "draw_colouring",
-    "draw_tree",
     "first",
     "first_largest",
     "first_smallest",

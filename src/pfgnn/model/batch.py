@@ -6,7 +6,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.segments import Segments, make_segments
+from pfgnn.ops.segments import Segments, make_segments
 
 
 @dataclass(frozen=True)

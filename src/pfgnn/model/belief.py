@@ -6,8 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.particles import select_particles
-from pfgnn.kernels.segments import Segments
+from pfgnn.ops.particles import select_particles
+from pfgnn.ops.segments import Segments
 
 
 class Belief(NamedTuple):

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.weigh import normalise
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.context import Context
@@ -20,6 +19,7 @@ from pfgnn.model.policy import FORBIDDEN, allowed_vertices, log_probabilities, m
 from pfgnn.model.readout import embedding
 from pfgnn.model.refine import copies
 from pfgnn.model.sample import Draw
+from pfgnn.ops.weigh import normalise
 
 
 class Level(NamedTuple):

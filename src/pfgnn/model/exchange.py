@@ -2,10 +2,10 @@
 
 from torch import Tensor, nn
 
-from pfgnn.kernels.exchange import listen
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
+from pfgnn.ops.exchange import listen
 
 
 class Exchange(nn.Module):

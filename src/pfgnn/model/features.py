@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.table import look_up
 from pfgnn.model.numeric import bounded, check_positive
+from pfgnn.ops.embedding import look_up
 
 
 class Continuous(nn.Module):

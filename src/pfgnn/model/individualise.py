@@ -5,15 +5,15 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.distance import distances
-from pfgnn.kernels.particles import add_to_vertices, pick_vertices
-from pfgnn.kernels.segments import spread
-from pfgnn.kernels.table import look_up
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.mlp import MLP
 from pfgnn.model.numeric import check_positive, largest
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.sample import Draw
+from pfgnn.ops.distance import distances
+from pfgnn.ops.embedding import look_up
+from pfgnn.ops.particles import add_to_vertices, pick_vertices
+from pfgnn.ops.segments import spread
 
 
 class Individualise(nn.Module, ABC):

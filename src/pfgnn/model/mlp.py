@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from pfgnn.kernels.hidden import two_layers
+from pfgnn.ops.mlp import two_layers
 
 
 class MLP(nn.Sequential):

@@ -9,12 +9,12 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.batch_norm import BatchNorming, activate_batch
-from pfgnn.kernels.distance import distances
-from pfgnn.kernels.norm import Norming, activate_graphs
-from pfgnn.kernels.segments import segment_sum, spread
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import bounded, largest
+from pfgnn.ops.batch_norm import BatchNorming, activate_batch
+from pfgnn.ops.distance import distances
+from pfgnn.ops.norm import Norming, activate_graphs
+from pfgnn.ops.segments import segment_sum, spread
 
 
 class Norm(nn.Module, ABC):

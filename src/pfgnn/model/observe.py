@@ -2,10 +2,10 @@
 
 from torch import Tensor, nn
 
-from pfgnn.kernels.hidden import hidden_mean
-from pfgnn.kernels.weigh import bound
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.mlp import MLP
+from pfgnn.ops.mlp import hidden_mean
+from pfgnn.ops.weigh import bound
 
 
 class SetObservation(nn.Module):

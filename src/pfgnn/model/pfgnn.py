@@ -9,9 +9,6 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
-from pfgnn.kernels.hashing import fold
-from pfgnn.kernels.streams import beside, joined
-from pfgnn.kernels.weigh import normalise
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.belief import Belief, effective_sample_size, initial_belief
@@ -29,6 +26,9 @@ from pfgnn.model.readout import MeanParticle, PerParticle, Reading, Readout, emb
 from pfgnn.model.refine import Refine, fresh_copy
 from pfgnn.model.resample import NoResampling, SoftResampling
 from pfgnn.model.sample import Distinct, Draw, Independent
+from pfgnn.ops.hashing import fold
+from pfgnn.ops.side_stream import beside, joined
+from pfgnn.ops.weigh import normalise
 
 
 class StepTrace(NamedTuple):

@@ -5,13 +5,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.draw import draw_vertex
-from pfgnn.kernels.hidden import hidden_score
-from pfgnn.kernels.segments import segment_log_softmax, segment_sum, sum_neighbours
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import BOUND, check_positive
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.refine import Refine
+from pfgnn.ops.draw import draw_vertex
+from pfgnn.ops.mlp import hidden_score
+from pfgnn.ops.segments import segment_log_softmax, segment_sum, sum_neighbours
 
 # The score of a vertex that may not be drawn: its probability underflows to 0, and nothing turns into NaN.
 FORBIDDEN = -1e30  # scores are at least float32
@@ -128,8 +128,8 @@ def draw_vertices(
     """
     vertices, valid, log_prob = [], [], []
     for j in range(m):
-        stream = noise.stream(step, Purpose.VERTEX)
-        v, log_p_v = draw_vertex(_of_free(scores, free), stream, particles, j, noise.node, graph.nodes)  # [G, K]
+        noise_key = noise.key(step, Purpose.VERTEX)
+        v, log_p_v = draw_vertex(_of_free(scores, free), noise_key, particles, j, noise.node, graph.nodes)  # [G, K]
         vertices.append(v)
         if free is None:
             valid.append(torch.ones_like(v, dtype=torch.bool))

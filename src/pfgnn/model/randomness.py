@@ -10,10 +10,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.hashing import fold, mix, uniform
-from pfgnn.kernels.segments import Segments, make_segments, segment_sum
-from pfgnn.kernels.weigh import Stream
 from pfgnn.model.batch import GraphBatch
+from pfgnn.ops.hashing import fold, mix, uniform
+from pfgnn.ops.segments import Segments, make_segments, segment_sum
+from pfgnn.ops.weigh import NoiseKey
 
 
 class Purpose(IntEnum):
@@ -37,18 +37,18 @@ class Noise(NamedTuple):
     node: Tensor
     nodes: Segments
 
-    def stream(self, step: int, purpose: Purpose) -> Stream:
+    def key(self, step: int, purpose: Purpose) -> NoiseKey:
         """Where the numbers of one step and purpose come from."""
-        return Stream(self.graph, step, int(purpose))
+        return NoiseKey(self.graph, step, int(purpose))
 
     def per_node(self, step: int, purpose: Purpose, particles: Tensor, draw: int = 0) -> Tensor:
         """Uniform numbers in (0, 1) for particle numbers [K], float64 [N, K]; ``draw`` numbers repeats."""
-        keys = self.stream(step, purpose).keys_of(particles, draw)  # [G, K]
+        keys = self.key(step, purpose).keys_of(particles, draw)  # [G, K]
         return uniform(fold(keys[self.nodes.index], self.node[:, None]))
 
     def normal_per_particle(self, step: int, purpose: Purpose, particles: Tensor, shape: tuple[int, ...]) -> Tensor:
         """Standard normal numbers for particle numbers [K], float64 [G, K, *shape]."""
-        keys = fold(self.stream(step, purpose).keys()[:, None], particles)[(..., *(None,) * len(shape))]
+        keys = fold(self.key(step, purpose).keys()[:, None], particles)[(..., *(None,) * len(shape))]
         cells = torch.arange(torch.Size(shape).numel(), device=keys.device).view(shape)
         return torch.special.ndtri(uniform(fold(keys, cells)))
 

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.weigh import normalise, resample
 from pfgnn.model.belief import Belief, effective_sample_size
 from pfgnn.model.randomness import Noise, Purpose
+from pfgnn.ops.weigh import normalise, resample
 
 
 class SoftResampling(nn.Module):
@@ -32,7 +32,7 @@ class SoftResampling(nn.Module):
 
     def draw(self, log_weights: Tensor, noise: Noise, step: int) -> tuple[Tensor, Tensor]:
         """Ancestors and unnormalised new log-weights, E[Σ_{k: a_k = j} w'_k] = w_j exactly: both [G, K]."""
-        return resample(log_weights, self.alpha, self.systematic, noise.stream(step, Purpose.RESAMPLE))
+        return resample(log_weights, self.alpha, self.systematic, noise.key(step, Purpose.RESAMPLE))
 
 
 class SystematicResampling(SoftResampling):

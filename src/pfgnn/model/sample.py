@@ -5,14 +5,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.hashing import uniform
-from pfgnn.kernels.segments import segment_sum, spread
-from pfgnn.kernels.weigh import FLOOR, normalise
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.numeric import check_positive
 from pfgnn.model.policy import allowed_vertices, draw_vertices, log_probabilities, mark_used
 from pfgnn.model.randomness import Noise, Purpose
+from pfgnn.ops.hashing import uniform
+from pfgnn.ops.segments import segment_sum, spread
+from pfgnn.ops.weigh import FLOOR, normalise
 
 UNIT = 2**40  # weights are counted in units of 1 / UNIT, so that those of 2^22 graphs can be summed in 64 bits
 TICK = 2**36  # and probabilities, which add up to K, in units of 1 / TICK
@@ -125,7 +125,7 @@ class Distinct(nn.Module):
         kept, threshold = _threshold(q, owner, G, K)
         c = threshold[owner]
         share = torch.where(kept | (c == 0), 0.0, q / c.clamp(min=1 / UNIT))
-        u = uniform(noise.stream(step, Purpose.PATH).keys())
+        u = uniform(noise.key(step, Purpose.PATH).keys())
         chosen, live = _systematic(share, kept, u, owner, self._order(graph, noise, step, P), K)
         vertices, parents = chosen // P, chosen % P  # [G, K]
         log_prob = log_p.flatten()[chosen]
@@ -145,7 +145,7 @@ class Distinct(nn.Module):
 
     def _order(self, graph: GraphBatch, noise: Noise, step: int, P: int) -> Tensor:
         """The candidates in the order in which they are drawn from, graph by graph: [N P] numbers."""
-        stream = noise.stream(step, Purpose.PATH)
+        noise_key = noise.key(step, Purpose.PATH)
         signal = (noise.per_node(step, Purpose.VERTEX, torch.zeros_like(graph.batch[:1])) * UNIT).long()  # [N, 1]
         degree = graph.targets.counts[:, None]
         for _ in range(self.smoothing):  # halfway to the neighbours' mean; integers, so that no rounding changes ranks
@@ -158,7 +158,7 @@ class Distinct(nn.Module):
         rank = torch.empty_like(order).scatter(0, order, torch.arange(len(order), device=order.device))
         rank = rank - graph.first[graph.batch]
         k = torch.arange(P, device=order.device)
-        turn = uniform(stream.keys_of(k, 1)).argsort(1).argsort(1)[graph.batch]  # [N, P], when a particle has its turn
+        turn = uniform(noise_key.keys_of(k, 1)).argsort(1).argsort(1)[graph.batch]  # a particle's turn, [N, P]
         within = (rank.double() / n)[:, None] + turn.double() / P
         return (graph.batch[:, None] + (turn + within.frac()) / P).flatten().argsort()
 

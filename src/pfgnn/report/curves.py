@@ -16,7 +16,7 @@ Line = Mapping[str, float | None]  # of metrics.jsonl
 LABELS = {"loss": "loss in training", "validation": "metric in validation"}
 
 
-def draw_curves(curves: Mapping[str, Sequence[float]], chance: float, path: Path) -> None:
+def plot_curves(curves: Mapping[str, Sequence[float]], chance: float, path: Path) -> None:
     """Training accuracy by update, one smoothed line a model over its raw values, and the level of chance."""
     figure = Figure(figsize=(7, 3.8), layout="constrained")
     axes = figure.subplots()
@@ -57,7 +57,7 @@ def running_median(values: npt.NDArray[np.float64], window: int = 9) -> npt.NDAr
     return np.array([np.median(of[np.isfinite(of)]) if np.isfinite(of).any() else np.nan for of in near])
 
 
-def draw_training(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> None:
+def plot_training(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> None:
     """By epoch the training loss, dashed, and the validation metric: faint each value, bold the running median.
 
     Args: runs: the metrics of each run, see :func:`read_metrics`, by the name of its group, which has a colour.

@@ -5,15 +5,15 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from pfgnn.files import write_atomically
-from pfgnn.graphs.draw import draw_tree
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.tree import SearchTree
+from pfgnn.report.tree import plot_tree
 
 # Beyond this many nodes in a level a picture of the tree is neither legible nor quick.
 WIDEST_LEVEL = 100
 
 
-def draw_search_tree(graph: Graph, depth: int, path: Path) -> None:
+def plot_search_tree(graph: Graph, depth: int, path: Path) -> None:
     """Draw a graph's search tree down to ``depth`` into a picture file."""
     tree = SearchTree(graph)
     level, width = [tree.root], 1
@@ -27,7 +27,7 @@ def draw_search_tree(graph: Graph, depth: int, path: Path) -> None:
         level = [child for node in level for child in tree.children(node)]
         width = max(width, len(level))
     figure = Figure(figsize=(max(4.0, 0.9 * width), 2.2 * (depth + 1)), layout="constrained")
-    draw_tree(tree, depth, figure.subplots())
+    plot_tree(tree, depth, figure.subplots())
     save_picture(figure, path)
 
 

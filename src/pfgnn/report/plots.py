@@ -24,7 +24,7 @@ class Dots(NamedTuple):
 Panels = dict[str, dict[str, Dots]]  # column → title of the row → its dots
 
 
-def draw_table(results: Path, name: str, folder: Path) -> list[str]:
+def plot_table(results: Path, name: str, folder: Path) -> list[str]:
     """Draw what was run of a table into a folder; the names of the pictures.
 
     Args: results: the folder of gathered records.  name: of the table.  folder: for the pictures.
@@ -33,17 +33,17 @@ def draw_table(results: Path, name: str, folder: Path) -> list[str]:
     if not panels:
         return []
     pictures = [f"{name}.png"]
-    _draw_dots(panels, find_table(name).title, folder / pictures[0])
+    _plot_dots(panels, find_table(name).title, folder / pictures[0])
     cells = [row for row in TABLES[name].rows if row.grid]
     if len({row.grid[1] for row in cells if row.grid}) == 1:
         pictures.append(f"{name}-particles.png")
-        _draw_lines(find_table(name).title, cells, panels, folder / pictures[-1])
+        _plot_lines(find_table(name).title, cells, panels, folder / pictures[-1])
         return pictures
     for grid in dict.fromkeys(row.grid[0] for row in cells if row.grid):
         rows = [row for row in cells if row.grid and row.grid[0] == grid]
         if any(row.title in dots for dots in panels.values() for row in rows):
             pictures.append(f"{name}-{grid.lower()}.png")
-            _draw_grid(name, rows, panels, folder / pictures[-1])
+            _plot_grid(name, rows, panels, folder / pictures[-1])
     return pictures
 
 
@@ -65,7 +65,7 @@ def paper_number(name: str, row: Row, column: str) -> float | None:
     return None if printed is None else float(printed.split()[0])
 
 
-def _draw_dots(panels: Panels, title: str, path: Path) -> None:
+def _plot_dots(panels: Panels, title: str, path: Path) -> None:
     """A panel for each column with the rows below one another."""
     rows = list(dict.fromkeys(row for dots in panels.values() for row in dots))
     size = (3 + 2.4 * len(panels), 1.2 + 0.3 * len(rows))
@@ -94,7 +94,7 @@ def _draw_dots(panels: Panels, title: str, path: Path) -> None:
     save_picture(figure, path)
 
 
-def _draw_lines(title: str, rows: list[Row], panels: Panels, path: Path) -> None:
+def _plot_lines(title: str, rows: list[Row], panels: Panels, path: Path) -> None:
     """A line for each grid of one T: the mean of the runs by K, and every run as a dot."""
     column = rows[0].measures[0].column
     figure = Figure(figsize=(6, 4), layout="constrained")
@@ -121,7 +121,7 @@ def _draw_lines(title: str, rows: list[Row], panels: Panels, path: Path) -> None
     save_picture(figure, path)
 
 
-def _draw_grid(name: str, rows: list[Row], panels: Panels, path: Path) -> None:
+def _plot_grid(name: str, rows: list[Row], panels: Panels, path: Path) -> None:
     """The paper's grid and ours (means of the runs), T down and K across; a cell that was not run is empty."""
     column = rows[0].measures[0].column
     steps, particles = (sorted({row.grid[axis] for row in rows if row.grid}) for axis in (1, 2))

@@ -61,7 +61,7 @@ def count_colours(H: Tensor, tolerance: float = 1e-3) -> int:
     return int((near.long().argmax(1) == torch.arange(len(H))).sum())  # rows that are the first of their kind
 
 
-def draw_walk(walk: Walk, graph: Graph, title: str, path: Path) -> None:
+def plot_walk(walk: Walk, graph: Graph, title: str, path: Path) -> None:
     """One column a step: the colouring after it, with the vertices individualised so far, above all weights."""
     columns = len(walk.colourings)
     figure = Figure(figsize=(3.1 * columns, 4.6), layout="constrained")
@@ -70,7 +70,7 @@ def draw_walk(walk: Walk, graph: Graph, title: str, path: Path) -> None:
     fills = _shades(walk.colourings)
     top = max(float(w.max()) for w in walk.weights)
     for t, (above, below) in enumerate(grid.T):
-        _draw_graph(graph, fills[t], walk.vertices[:t], above)
+        _plot_graph(graph, fills[t], walk.vertices[:t], above)
         colours = count_colours(walk.colourings[t])
         chosen = f"step {t}: individualise {walk.vertices[t - 1]}" if t else "1-WL alone"
         above.set_title(f"{chosen}\n{colours} colour{'s' if colours > 1 else ''}", fontsize=10)
@@ -102,7 +102,7 @@ def _shades(colourings: list[Tensor]) -> list[Shades]:
     return shades
 
 
-def _draw_graph(
+def _plot_graph(
     graph: Graph, shade: np.ndarray[tuple[int], np.dtype[np.float64]], marked: list[int], axes: Axes
 ) -> None:
     angle = np.linspace(np.pi / 2, -3 * np.pi / 2, graph.num_nodes, endpoint=False)

@@ -93,7 +93,7 @@ class Objective:
 
         Args:
             losses: the task's loss of each graph, [G]. At node level it is the mean over the nodes of the graph, see
-                ``pfgnn.kernels.segments.segment_mean``.
+                ``pfgnn.ops.segments.segment_mean``.
             trace: of the forward pass.
             share: the part of the batch that is here; None for all of it.
             gains: for credit "particle", L_g^{-k,t} - L_g, [T, G, K].

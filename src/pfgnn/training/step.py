@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 from pfgnn.data.batching import Batch
 from pfgnn.data.task import Task
-from pfgnn.kernels.hashing import fold
-from pfgnn.kernels.streams import beside, joined
 from pfgnn.model.belief import effective_sample_size
 from pfgnn.model.pfgnn import Output
 from pfgnn.model.readout import Readout
+from pfgnn.ops.hashing import fold
+from pfgnn.ops.side_stream import beside, joined
 from pfgnn.training.losses import graph_losses
 from pfgnn.training.objective import Objective, Share
 from pfgnn.training.targets import Standardise

@@ -5,10 +5,10 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.segments import Segments, segment_max, segment_sum, spread
 from pfgnn.model.backbones.stack import Options, Stack
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.numeric import check_positive
+from pfgnn.ops.segments import Segments, segment_max, segment_sum, spread
 
 
 class GATLayer(nn.Module):

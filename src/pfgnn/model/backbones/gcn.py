@@ -5,9 +5,9 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.segments import sum_neighbours
 from pfgnn.model.backbones.stack import Options, Stack
 from pfgnn.model.batch import GraphBatch
+from pfgnn.ops.segments import sum_neighbours
 
 
 class GCNLayer(nn.Module):

@@ -5,11 +5,11 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.messages import sum_messages
-from pfgnn.kernels.segments import sum_neighbours
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.mlp import MLP
+from pfgnn.ops.messages import sum_messages
+from pfgnn.ops.segments import sum_neighbours
 
 
 class GINLayer(nn.Module):

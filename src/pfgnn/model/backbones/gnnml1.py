@@ -4,9 +4,9 @@ from typing import Unpack
 
 from torch import Tensor, nn
 
-from pfgnn.kernels.segments import sum_neighbours
 from pfgnn.model.backbones.stack import Options, Stack
 from pfgnn.model.batch import GraphBatch
+from pfgnn.ops.segments import sum_neighbours
 
 
 class GNNML1Layer(nn.Module):

@@ -4,9 +4,9 @@ from typing import Unpack
 
 from torch import Tensor, nn
 
-from pfgnn.kernels.segments import segment_mean, spread
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
 from pfgnn.model.batch import GraphBatch
+from pfgnn.ops.segments import segment_mean, spread
 
 
 class MPNNLayer(nn.Module):

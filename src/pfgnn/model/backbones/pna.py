@@ -5,12 +5,12 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.pna import After, Weights, pna
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
 from pfgnn.model.batch import GraphBatch
 from pfgnn.model.context import Context
 from pfgnn.model.norms import GraphNorm
 from pfgnn.model.numeric import check_positive
+from pfgnn.ops.pna import After, Weights, pna
 
 
 class PNALayer(nn.Module):
@@ -19,7 +19,7 @@ class PNALayer(nn.Module):
     Each tower: message m_ij = A h_j + B h_i + C e_ij (the pre-network is one linear map, so nodes are transformed, not
     edges); a_i = [mean, min, max, std]_j m_ij; s_i = [a_i, a_i log(d_i + 1) / δ, a_i δ / log(d_i + 1)];
     u_i = U [h_i, s_i]. Then h_i ← V u_i of all towers. δ = mean of log(d + 1) over the training set's nodes. See
-    :func:`pfgnn.kernels.pna.pna`.
+    :func:`pfgnn.ops.pna.pna`.
     """
 
     def __init__(self, width: int, towers: int, mean_log_degree: float, edges: bool) -> None:

@@ -5,14 +5,14 @@ from typing import TypedDict
 
 from torch import Tensor, nn
 
-from pfgnn.kernels.dropout import dropout
-from pfgnn.kernels.exchange import tell
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
 from pfgnn.model.norms import NORMS, MarkNorm, Norm
 from pfgnn.model.numeric import check_positive, choose
 from pfgnn.model.randomness import Purpose
+from pfgnn.ops.dropout import dropout
+from pfgnn.ops.exchange import tell
 
 
 class Options(TypedDict, total=False):
@@ -159,8 +159,8 @@ class Stack(nn.Module):
             return y
         if context is None:
             raise ValueError("dropout must be 0 in training outside a PFGNN, whose random numbers it needs")
-        stream = context.noise.stream(context.step, Purpose.DROPOUT)
-        return dropout(y, self.dropout, stream, context.particles, number, context.noise.node, graph.nodes)
+        noise_key = context.noise.key(context.step, Purpose.DROPOUT)
+        return dropout(y, self.dropout, noise_key, context.particles, number, context.noise.node, graph.nodes)
 
 
 def check_edge_attr(backbone: str, edge_attr: Tensor | None, width: int) -> Tensor:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from pfgnn.kernels.segments import make_segments
+from pfgnn.ops.segments import make_segments
 
 
 def places(batch: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:

@@ -5,12 +5,12 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.kernels.segments import segment_sum, spread
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr, particles_like
 from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.context import Context
 from pfgnn.model.numeric import check_positive
 from pfgnn.model.rivals.dense import places
+from pfgnn.ops.segments import segment_sum, spread
 
 
 class GNNML3Layer(nn.Module):

@@ -1,0 +1,101 @@
+"""What the particles of a graph tell each other: what is read of all of them, and added to each of them."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pfgnn.ops.dispatch import apply, fast, once
+from pfgnn.ops.particles import average_particles, pick_vertices
+from pfgnn.ops.segments import Segments, segment_sum, spread
+
+
+def listen(
+    H: Tensor, log_weights: Tensor, vertices: Tensor, nodes: Segments, mean: bool, mark: bool
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """H itself, the mean particle Σ_k w_k H[n, k], and the embedding of each particle's marked vertex.
+
+    Whoever needs H afterwards should take the returned one: its gradient is then joined with the others in one pass.
+
+    Args:
+        H: embeddings, [N, K, D].
+        log_weights: log w, [G, K].
+        vertices: the marked vertices, of which the mean is taken where there are several, [G, K, m].
+        nodes: the nodes of each graph.
+        mean: whether the mean particle is wanted.
+        mark: whether the marked vertices are.
+
+    Returns: [N, K, D], [N, D] or None, [G, K, D] or None.
+    """
+    if nodes.start is not None and fast(H):
+        return apply(_Listen, H, log_weights, vertices, nodes, mean, mark)
+    return (
+        H,
+        average_particles(H, log_weights, nodes) if mean else None,
+        pick_vertices(H, vertices, nodes).mean(2) if mark else None,
+    )
+
+
+def tell(y: Tensor, to_nodes: Tensor | None, to_particles: Tensor | None, nodes: Segments) -> Tensor:
+    """y[n, k] + a[n] + b[g, k], g the graph of n: y [N, K, D], a [N, D] or None, b [G, K, D] or None -> [N, K, D]."""
+    if nodes.start is not None and fast(y):
+        return apply(_Tell, y, to_nodes, to_particles, nodes)
+    if to_nodes is not None:
+        y = y + to_nodes[:, None]
+    return y if to_particles is None else y + spread(to_particles, nodes)
+
+
+class _Listen(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, H: Tensor, log_weights: Tensor, vertices: Tensor, nodes: Segments, mean: bool, mark: bool
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        from pfgnn.ops.triton.particles import average
+
+        H, log_weights = H.contiguous(), log_weights.contiguous()
+        ctx.save_for_backward(H, log_weights, vertices)
+        ctx.nodes, ctx.mean, ctx.mark = nodes, mean, mark
+        k = torch.arange(vertices.shape[1], device=H.device)
+        marked = (
+            (H[vertices[..., 0], k] if vertices.shape[2] == 1 else H[vertices, k[:, None]].mean(2)) if mark else None
+        )
+        return H, average(H, log_weights, nodes.index) if mean else None, marked
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        from pfgnn.ops.triton.exchange import listen_backward
+
+        H, log_weights, vertices = ctx.saved_tensors
+        g, of_mean, of_mark = gradients
+        weighed = ctx.mean and ctx.needs_input_grad[1]
+        dH, d_node = listen_backward(
+            g.contiguous(),
+            of_mean.contiguous() if ctx.mean else None,
+            of_mark.contiguous() if ctx.mark else None,
+            H,
+            log_weights,
+            vertices,
+            ctx.nodes.index,
+            weighed,
+        )
+        return dH, segment_sum(d_node, ctx.nodes) if d_node is not None else None, None, None, None, None
+
+
+class _Tell(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, to_nodes: Tensor | None, to_particles: Tensor | None, nodes: Segments) -> Tensor:
+        from pfgnn.ops.triton.exchange import add_terms
+
+        ctx.nodes, ctx.own = nodes, y.dtype
+        ctx.of_nodes, ctx.of_particles = (None if term is None else term.dtype for term in (to_nodes, to_particles))
+        a, b = (None if term is None else term.contiguous() for term in (to_nodes, to_particles))
+        return add_terms(y.contiguous(), a, b, nodes.index)
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        g = gradients[0]
+        to_nodes = None if ctx.of_nodes is None else g.sum(1).to(ctx.of_nodes)
+        to_particles = None if ctx.of_particles is None else segment_sum(g, ctx.nodes).to(ctx.of_particles)
+        return g.to(ctx.own), to_nodes, to_particles, None

@@ -1,0 +1,62 @@
+"""The sum of rectified messages over edges with features, as in GINE. The fast form stores no message."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pfgnn.ops.dispatch import apply, fast, once
+from pfgnn.ops.segments import Segments, segment_sum, spread
+from pfgnn.ops.side_stream import beside, joined
+
+
+def sum_messages(x: Tensor, edge_attr: Tensor, own: Tensor, sources: Segments, targets: Segments) -> Tensor:
+    """own · x_i + Σ_{edges (j, i)} relu(x_j + e_ij) for every node i.
+
+    x and edge_attr may have different dtypes, as under autocast. The result has the dtype that torch promotes them to:
+    float32 with bfloat16 gives float32. The kernels add in float32, whatever the dtypes. Each gradient has the dtype
+    of its input.
+
+    Args:
+        x: [N, D] or [N, K, D].
+        edge_attr: e, [E, D], the same for all K particles.
+        own: the weight of a node's own row, [].
+        sources, targets: of the edges, which lie in order of their targets.
+    Returns: [N, D] or [N, K, D], like x.
+    """
+    if sources.across is not None and targets.start is not None and fast(x) and fast(edge_attr):
+        return apply(_Messages, x, edge_attr, own, sources, targets)
+    e = edge_attr[:, None] if x.dim() == 3 else edge_attr  # [E, 1, D] or [E, D]
+    return own * x + segment_sum((spread(x, sources) + e).relu(), targets)
+
+
+class _Messages(torch.autograd.Function):
+    """On the way back the messages are made again from x and e; only these are kept."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, edge_attr: Tensor, own: Tensor, sources: Segments, targets: Segments) -> Tensor:
+        from pfgnn.ops.triton.messages import messages
+
+        assert targets.start is not None
+        x, edge_attr = x.contiguous(), edge_attr.contiguous()
+        ctx.save_for_backward(x, edge_attr, own)
+        ctx.sources, ctx.targets = sources, targets
+        return messages(x, edge_attr, own, sources.index, targets.start)
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        from pfgnn.ops.triton.messages import messages_backward, messages_edge_backward
+
+        x, edge_attr, own = ctx.saved_tensors
+        sources, g = ctx.sources, gradients[0].contiguous()
+        of_x, of_edges, of_own, *_ = ctx.needs_input_grad
+        dx = d_edges = d_own = None
+        with joined(g):
+            if of_edges:
+                with beside(g):
+                    d_edges = messages_edge_backward(g, x, edge_attr, sources.index, ctx.targets.index)
+            if of_x or of_own:
+                dx, parts = messages_backward(g, x, edge_attr, own, sources.order, sources.across, sources.start)
+                d_own = parts.sum().to(own.dtype) if of_own else None
+        return dx if of_x else None, d_edges, d_own, None, None

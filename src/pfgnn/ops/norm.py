@@ -1,0 +1,82 @@
+"""Normalisation over the nodes of each graph and particle, fused with what a layer does next."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from pfgnn.ops.dispatch import apply, fast, once
+from pfgnn.ops.segments import Segments, segment_mean, segment_sum, spread
+
+
+class Norming(NamedTuple):
+    """γ c / √(mean c² + ε) + β, c = h - α μ, of an h that is clamped to ±limit first.
+
+    Fields: ``scale``, ``shift``, ``mean_scale``: γ, β, α, each [D]; ``eps``: ε; ``limit``.
+    """
+
+    scale: Tensor
+    shift: Tensor
+    mean_scale: Tensor
+    eps: float
+    limit: float
+
+
+def normalise_graphs(h: Tensor, norming: Norming, nodes: Segments, near: Tensor | None = None) -> Tensor:
+    """Normalise, μ and mean over the nodes of each graph and particle: [N, ..., D] -> same.
+
+    With ``near`` [N, K] both means are weighted by it, Σ w h / max(1, Σ w); h is [N, K, D].
+    """
+    scale, shift, mean_scale, eps, limit = norming
+    h = h.clamp(-limit, limit)
+
+    def mean(v: Tensor) -> Tensor:
+        if near is None:
+            return segment_mean(v, nodes)
+        w = near[..., None].to(v.dtype)
+        return segment_sum(w * v, nodes) / segment_sum(w, nodes).clamp(min=1)
+
+    centred = h - mean_scale * spread(mean(h), nodes)
+    variance = mean(centred.square())
+    return scale * centred * spread(torch.rsqrt(variance + eps), nodes) + shift
+
+
+def activate_graphs(
+    h: Tensor, x: Tensor | None, norming: Norming, nodes: Segments, relu: bool = True, near: Tensor | None = None
+) -> Tensor:
+    """relu of :func:`normalise_graphs`, plus x if it is given: [N, ..., D] -> same; or without the relu.
+
+    ``near`` weighs the nodes, see there.
+    """
+    if nodes.start is not None and fast(h):
+        return apply(_Activate, h, x, *norming, nodes, relu, near)
+    y = normalise_graphs(h, norming, nodes, near)
+    y = y.relu() if relu else y
+    return y if x is None else x + y
+
+
+class _Activate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, x: Tensor | None, *rest: Any) -> Tensor:
+        from pfgnn.ops.triton.norm import activate
+        from pfgnn.ops.triton.rows import apart
+
+        *norming, nodes, ctx.relu, near = rest
+        near = None if near is None else near.float().contiguous()
+        h, x = apart(h), None if x is None else x.contiguous()
+        out, mean, root = activate(h, x, Norming(*norming), nodes.start, ctx.relu, near)
+        ctx.save_for_backward(h, mean, root, near, *norming[:3])
+        ctx.rest, ctx.start, ctx.residual = norming[3:], nodes.start, None if x is None else x.dtype
+        return out
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
+        from pfgnn.ops.triton.norm import activate_backward
+
+        h, mean, root, near, *parameters = ctx.saved_tensors
+        g = gradients[0].contiguous()
+        norming = Norming(*parameters, *ctx.rest)
+        dh, parts = activate_backward(g, h, norming, mean, root, ctx.start, h.shape[-1], ctx.relu, near)
+        of_parameters = parts.sum(0).to(parameters[0].dtype).unbind()
+        return dh.view(h.shape), None if ctx.residual is None else g.to(ctx.residual), *of_parameters, *(None,) * 5

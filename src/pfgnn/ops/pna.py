@@ -1,0 +1,174 @@
+"""PNA's layer. The plain form says what it computes; forward the fast one stores no message and no scaled aggregate."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from pfgnn.ops.dispatch import apply, fast, once, product_dtype
+from pfgnn.ops.norm import Norming, activate_graphs
+from pfgnn.ops.segments import Segments, segment_max, segment_mean, segment_min, spread
+from pfgnn.ops.side_stream import beside, joined
+
+FLOOR = 1e-5  # a variance up to this counts as 0, as in PyG, which keeps the gradient of its root finite
+
+
+class Weights(NamedTuple):
+    """The maps of a layer of T towers, each of F = D / T inputs and outputs.
+
+    Fields: ``pre`` [T, 3 F, F]: A, B and the own part; ``pre_bias`` [T, 2 F]: of B and the own part; ``edge`` [D, D]: C
+    of all towers, or None; ``post`` [T, 4 F, 3 F]: U, each scaler's side by side; ``mix`` [D, D] and ``mix_bias`` [D]:
+    V.
+    """
+
+    pre: Tensor
+    pre_bias: Tensor
+    edge: Tensor | None
+    post: Tensor
+    mix: Tensor
+    mix_bias: Tensor
+
+
+class After(NamedTuple):
+    """What follows in a layer: relu(norm(h)), over the ``nodes`` of each graph, plus x if ``residual``."""
+
+    norming: Norming
+    nodes: Segments
+    residual: bool
+
+
+def pna(
+    x: Tensor,
+    edge_attr: Tensor | None,
+    weights: Weights,
+    delta: float,
+    sources: Segments,
+    targets: Segments,
+    after: After | None = None,
+) -> Tensor:
+    """h_i = V (own_i + Σ_s s_i U_s [mean, min, max, std]_j m_ij), m_ij = A x_j + B x_i + C e_ij, towers side by side.
+
+    The scalers s are 1, log(d_i + 1) / δ and its inverse, d_i the number of i's edges, at least 1. B x_i is the same in
+    all messages to i, so it is added to their mean, min and max, and std does not see it. Where a node receives none,
+    the aggregates are 0. The scalers are factors of a node, so they come after U.
+
+    Args:
+        x: [N, K, D], of which each tower reads F columns, but V all.
+        edge_attr: [E, D], the same for all particles; None if ``weights.edge`` is.
+        weights: of the layer.
+        delta: δ.
+        sources, targets: of the edges, which lie in order of their targets.
+        after: what comes of h; None for h itself.
+    Shapes: -> [N, K, D].
+    """
+    if targets.start is not None and fast(x):
+        parameters, others = ((), ()) if after is None else (after.norming[:3], (*after.norming[3:], *after[1:]))
+        return apply(_PNA, x, edge_attr, *weights, *parameters, others, delta, sources, targets)
+    (N, K, D), T = x.shape, len(weights.post)
+    rows = x.reshape(N * K, T, -1).transpose(0, 1)  # [T, N K, F]
+    bias = torch.nn.functional.pad(weights.pre_bias, (D // T, 0))  # A has none
+    pre = torch.baddbmm(bias[:, None], rows, weights.pre.mT)  # [T, N K, 3 F]
+    p, q, own = pre.chunk(3, 2)
+    message = spread(p.transpose(0, 1).reshape(N, K, D), sources)  # [E, K, D]
+    if edge_attr is not None and weights.edge is not None:
+        message += torch.nn.functional.linear(edge_attr, weights.edge)[:, None]  # in place: on a CPU new memory costs
+    mean = segment_mean(message, targets)
+    variance = segment_mean(spread(mean, targets).sub_(message).square(), targets)
+    low, high = segment_min(message, targets), segment_max(message, targets)
+    std = torch.where(variance > FLOOR, variance.clamp(min=FLOOR).sqrt(), 0.0)
+    degree = targets.counts.repeat_interleave(K)[:, None]  # [N K, 1]
+    q = q * (degree > 0)
+    mean, low, high, std = (a.view(N * K, T, -1).transpose(0, 1) for a in (mean, low, high, std))  # [T, N K, F]
+    y = torch.cat([mean + q, low + q, high + q, std], 2) @ weights.post  # [T, N K, 3 F]
+    s = (degree.clamp(min=1) + 1).to(y.dtype).log() / delta  # [N K, 1]
+    one, two, three = y.chunk(3, 2)  # [T, N K, F] each
+    z = torch.addcdiv(torch.addcmul(own + one, s, two), three, s).transpose(0, 1).reshape(x.shape)
+    h = torch.nn.functional.linear(z, weights.mix, weights.mix_bias)
+    return h if after is None else activate_graphs(h, x if after.residual else None, after.norming, after.nodes)
+
+
+class _PNA(torch.autograd.Function):
+    """On rows padded to multiples of 8, which the libraries for matrices want; a column of ones carries the biases.
+
+    D' and F' are D and F padded, D° and F° are D + 1 and F + 1 padded, and M' is M = N K in whole shares. Padding is 0
+    in every weight and in every row's gradient, so it changes no sum.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, edge_attr: Tensor | None, *rest: Any) -> Tensor:
+        from pfgnn.ops.triton import pna as kernels
+        from pfgnn.ops.triton.maps import pad_weights
+        from pfgnn.ops.triton.norm import activate
+        from pfgnn.ops.triton.rows import narrow, widen
+
+        *tensors, others, delta, sources, targets = rest
+        weights, norm = Weights(*tensors[:6]), tensors[6:]
+        N, K, D = x.shape
+        dtype = product_dtype(x)
+        maps = pad_weights(weights, dtype)
+        with joined(x):
+            X_edge = r = None
+            if edge_attr is not None and maps.C is not None:
+                with beside(x):
+                    X_edge = widen(edge_attr, dtype)  # [E, D']
+                    r = X_edge @ maps.C.T  # [E, T F']
+            X = kernels.split_towers(x.reshape(N * K, D), len(maps.W), dtype)  # [T, M', F°]
+            pre = torch.bmm(X, maps.W.mT)  # [T, M', 3 F']
+        a = kernels.aggregate(pre, r, N * K, K, sources.index, targets.start)  # [T, M', 4 F']
+        y = torch.bmm(a, maps.U)  # [T, M', 3 F']
+        z = kernels.scale(y, pre, N * K, K, D, delta, targets.start)  # [M, D°]
+        h = out = narrow(z @ maps.V.T, x.shape)
+        kept: tuple[Tensor, ...] = ()
+        if norm:
+            eps, limit, nodes, residual = others
+            norming = Norming(norm[0], norm[1], norm[2], eps, limit)
+            out, *moments = activate(h, x.contiguous() if residual else None, norming, nodes.start)
+            kept = (h, *moments, *norm)
+        ctx.save_for_backward(X, X_edge, r, pre, a, z, *maps, *weights, *kept)
+        ctx.shape, ctx.others, ctx.delta, ctx.sources, ctx.targets = x.shape, others, delta, sources, targets
+        return out
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
+        from pfgnn.ops.triton import pna as kernels
+        from pfgnn.ops.triton.maps import Maps, cut_gradients
+        from pfgnn.ops.triton.norm import activate_backward
+        from pfgnn.ops.triton.rows import padded, widen
+
+        X, X_edge, r, pre, a, z, W, C, U, V, *tensors = ctx.saved_tensors
+        weights, norm = Weights(*tensors[:6]), tensors[6:]
+        N, K, D = ctx.shape
+        g, residual = gradients[0], None
+        if norm:
+            h, mean, root, scale, shift, mean_scale = norm
+            eps, limit, nodes, added = ctx.others
+            g = g.contiguous()
+            residual = g if added else None
+            norming = Norming(scale, shift, mean_scale, eps, limit)
+            g, parts = activate_backward(g, h, norming, mean, root, nodes.start, padded(D))  # [M, D'] already
+        else:
+            g = widen(g.reshape(N * K, D), X.dtype)  # [M, D']
+        with joined(g):
+            with beside(g):
+                d_norm = parts.sum(0).to(norm[-1].dtype).unbind() if norm else ()
+                dV = g.T @ z  # [D', D°]
+            d_pre = torch.empty_like(pre)
+            dy = kernels.scale_gradients(g @ V, d_pre, K, D, ctx.delta, ctx.targets.start)  # [T, M', 3 F']
+            with beside(g):
+                dU = kernels.share_products(a, dy)  # [T, S, 4 F', 3 F']
+            messages = kernels.message_gradients(
+                torch.bmm(dy, U.mT), pre, r, d_pre, N * K, K, ctx.sources.index, ctx.targets.start
+            )  # [E, K, T F']
+            d_edge_attr = dC = None
+            if r is not None:
+                with beside(g):
+                    d_r = kernels.sum_particles(messages)  # [E, T F']
+                    d_edge_attr = (d_r @ C)[:, :D]
+                    dC = d_r.T @ X_edge  # [T F', D']
+            kernels.sum_messages(messages, d_pre, ctx.sources.order, ctx.sources.start)
+            with beside(g):
+                dW = kernels.share_products(d_pre, X)  # [T, S, 3 F', F°]
+                d_weights = cut_gradients(Maps(dW, dC, dU, dV), weights)
+            dx = kernels.join_towers(torch.bmm(d_pre, W), ctx.shape, residual)
+        return dx, d_edge_attr, *d_weights, *d_norm, None, None, None, None

@@ -1,0 +1,145 @@
+"""Triton kernels for :mod:`pfgnn.ops.messages`.
+
+One program has one node, its edges and a block of the K · D columns; for the gradient of e, some edges and a block of
+the D features.
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from pfgnn.ops.triton.numeric import relu
+from pfgnn.ops.triton.segments import PROGRAMS
+
+NUMBERS = 256  # of a program at once; a wider row of one edge is also read at once
+
+
+@triton.jit
+def _place(start, columns, C: tl.constexpr):
+    """The node, where its edges begin and end, the columns, and which of these are real."""
+    node = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * C + tl.arange(0, C)
+    return node, tl.load(start + node), tl.load(start + node + 1), column, column < columns
+
+
+@triton.jit
+def messages_forward(x, edge_attr, own, source, start, out, D, columns, R: tl.constexpr, C: tl.constexpr):
+    node, begin, end, column, inside = _place(start, columns, C)
+    feature = column % D
+    total = tl.zeros([C], tl.float32)
+    for first in range(begin, end, R):  # R edges at a time, whose loads do not wait for one another
+        edge = first + tl.arange(0, R)
+        there = edge < end
+        mask = there[:, None] & inside[None, :]
+        j = tl.load(source + edge, there, 0)
+        v = tl.load(x + j[:, None] * columns + column[None, :], mask, 0.0).to(tl.float32)
+        v += tl.load(edge_attr + edge[:, None] * D + feature[None, :], mask, 0.0).to(tl.float32)
+        total += tl.sum(relu(v), 0)
+    place = node * columns + column
+    total += tl.load(own).to(tl.float32) * tl.load(x + place, inside, 0.0).to(tl.float32)
+    tl.store(out + place, total, inside)
+
+
+@triton.jit
+def messages_back(
+    g, x, edge_attr, own, edges, target, start, dx, parts, D, columns,
+    PICKED: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """The gradient of x over the edges that leave a node, and the program's share of Σ g x, which is that of own."""
+    node, begin, end, column, inside = _place(start, columns, C)
+    feature = column % D
+    place = node * columns + column
+    mine = tl.load(x + place, inside, 0.0).to(tl.float32)
+    total = tl.load(g + place, inside, 0.0).to(tl.float32)
+    tl.store(parts + node * tl.num_programs(1) + tl.program_id(1), tl.sum(total * mine, 0))
+    total *= tl.load(own).to(tl.float32)
+    for first in range(begin, end, R):
+        p = first + tl.arange(0, R)
+        there = p < end
+        mask = there[:, None] & inside[None, :]
+        edge = tl.load(edges + p, there, 0) if PICKED else p
+        i = tl.load(target + p, there, 0)
+        v = mine[None, :] + tl.load(edge_attr + edge[:, None] * D + feature[None, :], mask, 0.0).to(tl.float32)
+        d = tl.load(g + i[:, None] * columns + column[None, :], mask, 0.0).to(tl.float32)
+        total += tl.sum(tl.where(v <= 0, 0.0, d), 0)  # as torch's relu: the gradient passes where v is NaN
+    tl.store(dx + place, total, inside)
+
+
+@triton.jit
+def messages_edge_back(g, x, edge_attr, source, target, out, E, K, D, R: tl.constexpr, C: tl.constexpr):
+    """The gradient of e for R edges: the sum over the particles."""
+    edge = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
+    f = tl.program_id(1) * C + tl.arange(0, C)
+    there = edge < E
+    mask = there[:, None] & (f < D)[None, :]
+    place = edge[:, None] * D + f[None, :]
+    e = tl.load(edge_attr + place, mask, 0.0).to(tl.float32)
+    from_x = x + tl.load(source + edge, there, 0)[:, None] * K * D + f[None, :]
+    from_g = g + tl.load(target + edge, there, 0)[:, None] * K * D + f[None, :]
+    total = tl.zeros([R, C], tl.float32)
+    for k in range(K):
+        v = tl.load(from_x + k * D, mask, 0.0).to(tl.float32) + e
+        d = tl.load(from_g + k * D, mask, 0.0).to(tl.float32)
+        total += tl.where(v <= 0, 0.0, d)
+    tl.store(out + place, total, mask)
+
+
+def messages(x: Tensor, edge_attr: Tensor, own: Tensor, source: Tensor, start: Tensor) -> Tensor:
+    """own · x_i + Σ_p relu(x[source_p] + e_p) over the edges p of node i: x [N, ..., D], start [N + 1] -> like x."""
+    out = torch.empty_like(x, dtype=torch.promote_types(x.dtype, edge_attr.dtype))
+    if not out.numel():
+        return out
+    grid, tile, columns = _cut(x, len(edge_attr))
+    with torch.cuda.device_of(x):
+        messages_forward[grid](x, edge_attr, own, source, start, out, x.shape[-1], columns, **tile)
+    return out
+
+
+def messages_backward(
+    g: Tensor, x: Tensor, edge_attr: Tensor, own: Tensor, edges: Tensor | None, target: Tensor, start: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradient of x from that of the result, g, and shares whose sum is the gradient of own.
+
+    Of the edges sorted by their sources, ``edges`` are the numbers (None if they lie so), ``target`` the other ends.
+    """
+    dx = torch.empty_like(x)
+    if not dx.numel():
+        return dx, x.new_zeros(0, dtype=torch.float32)
+    grid, tile, columns = _cut(x, len(edge_attr))
+    parts = x.new_empty(grid, dtype=torch.float32)
+    with torch.cuda.device_of(x):
+        messages_back[grid](
+            g, x, edge_attr, own, edges, target, start, dx, parts, x.shape[-1], columns,
+            PICKED=edges is not None, **tile,
+        )  # fmt: skip
+    return dx, parts
+
+
+def messages_edge_backward(g: Tensor, x: Tensor, edge_attr: Tensor, source: Tensor, target: Tensor) -> Tensor:
+    """The gradient of e from that of the result, g: [E, D]."""
+    out = torch.empty_like(edge_attr)
+    if not out.numel():
+        return out
+    D = x.shape[-1]
+    K = x.shape[1] if x.dim() == 3 else 1
+    C = min(128, triton.next_power_of_2(D))
+    R = max(1, NUMBERS // C)
+    with torch.cuda.device_of(x):
+        messages_edge_back[(triton.cdiv(len(out), R), triton.cdiv(D, C))](
+            g, x, edge_attr, source, target, out, len(out), K, D, R=R, C=C, num_warps=1
+        )
+    return out
+
+
+def _cut(x: Tensor, edges: int) -> tuple[tuple[int, int], dict[str, int], int]:
+    """The grid of nodes and blocks of columns; a program's R edges at once, C columns and warps; a row's columns."""
+    columns = x[:1].numel()
+    C = min(1024, triton.next_power_of_2(columns))
+    while C > 128 and 2 * C * triton.cdiv(columns, C) > 3 * columns:  # a third or more of them would be none
+        C //= 2
+    while C > 64 and len(x) * triton.cdiv(columns, C) < PROGRAMS:
+        C //= 2
+    R = max(1, min(16, triton.next_power_of_2(max(1, -(-edges // len(x)))), NUMBERS // C))
+    tile = {"R": R, "C": C, "num_warps": 1 if C < 256 else 2}
+    return (len(x), triton.cdiv(columns, C)), tile, columns

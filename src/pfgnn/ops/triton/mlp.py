@@ -1,0 +1,58 @@
+"""Triton kernels for :mod:`pfgnn.ops.mlp`: one program has some rows and all columns."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from pfgnn.ops.triton.numeric import relu
+
+ROWS = 16  # of a program
+
+
+@triton.jit
+def score_forward(u, last, last_bias, out, M, P, PP, R: tl.constexpr, C: tl.constexpr):
+    row, c = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R), tl.arange(0, C)
+    inside = (row < M)[:, None] & (c < P)[None, :]
+    hidden = relu(tl.load(u + row[:, None] * PP + c[None, :], inside, 0.0).to(tl.float32))
+    v = tl.load(last + c, c < P, 0.0).to(tl.float32)
+    tl.store(out + row, tl.sum(hidden * v[None, :], 1) + tl.load(last_bias).to(tl.float32), row < M)
+
+
+@triton.jit
+def score_back(g, u, last, du, parts, M, P, PP, R: tl.constexpr, C: tl.constexpr):
+    """The gradient of u, and the rows' part of those of last and, after it, of its bias."""
+    row, c = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R), tl.arange(0, C)
+    place, wide = row[:, None] * PP + c[None, :], (row < M)[:, None] & (c < PP)[None, :]
+    v = tl.load(last + c, c < P, 0.0).to(tl.float32)  # 0 in the padding, so du is
+    d = tl.load(g + row, row < M, 0.0).to(tl.float32)
+    hidden = tl.load(u + place, wide, 0.0).to(tl.float32)
+    tl.store(du + place, tl.where(hidden > 0, d[:, None] * v[None, :], 0.0), wide)
+    part = parts + tl.program_id(0) * (P + 1)
+    tl.store(part + c, tl.sum(d[:, None] * relu(hidden), 0), c < P)
+    tl.store(part + P, tl.sum(d, 0))
+
+
+def score_rows(u: Tensor, last: Tensor, last_bias: Tensor) -> Tensor:
+    """v · relu(u_m) + c: u [M, P'], last [P], last_bias [1] -> [M]."""
+    out = torch.empty(len(u), dtype=torch.promote_types(u.dtype, last.dtype), device=u.device)
+    with torch.cuda.device_of(u):
+        score_forward[(triton.cdiv(len(u), ROWS),)](
+            u, last.contiguous(), last_bias, out, len(u), len(last), u.shape[1], R=ROWS, C=_columns(u)
+        )
+    return out
+
+
+def score_gradients(g: Tensor, u: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradient of u [M, P'] from that of the scores, g [M], and parts of last's and its bias's, [B, P + 1]."""
+    du, P = torch.empty_like(u), len(last)
+    parts = torch.empty(triton.cdiv(len(u), ROWS), P + 1, device=u.device)
+    with torch.cuda.device_of(u):
+        score_back[(len(parts),)](
+            g.contiguous(), u, last.contiguous(), du, parts, len(u), P, u.shape[1], R=ROWS, C=_columns(u)
+        )
+    return du, parts
+
+
+def _columns(u: Tensor) -> int:
+    return triton.next_power_of_2(u.shape[1])

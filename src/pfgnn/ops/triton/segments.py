@@ -1,0 +1,112 @@
+"""Triton kernels for :mod:`pfgnn.ops.segments`: one program sums, or takes the largest of, a segment's rows."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from pfgnn.ops.triton.numeric import relu
+
+PROGRAMS = 1024  # that keep a device busy
+
+
+@triton.jit
+def _reduce_rows(
+    values, rows, start, own, out, columns,
+    PICKED: tl.constexpr, MAX: tl.constexpr, MEAN: tl.constexpr, RELU: tl.constexpr, OWN: tl.constexpr,
+    R: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    segment = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * C + tl.arange(0, C)
+    inside = column < columns
+    begin, end = tl.load(start + segment), tl.load(start + segment + 1)
+    empty = -float("inf") if MAX else 0.0
+    total = tl.full([C], empty, tl.float32)
+    for first in range(begin, end, R):  # R rows at a time, whose loads do not wait for one another
+        place = first + tl.arange(0, R)
+        row = tl.load(rows + place, place < end, 0) if PICKED else place
+        mask = (place < end)[:, None] & inside[None, :]
+        tile = tl.load(values + row[:, None] * columns + column[None, :], mask, empty).to(tl.float32)
+        if RELU:
+            tile = relu(tile)
+        total = tl.maximum(total, tl.max(tile, 0)) if MAX else total + tl.sum(tile, 0)
+    if MAX:
+        total = tl.where(end > begin, total, 0.0)
+    if OWN:
+        total += tl.load(own) * tl.load(values + segment * columns + column, inside, 0.0).to(tl.float32)
+    if MEAN:
+        total /= tl.maximum(end - begin, 1).to(tl.float32)
+    tl.store(out + segment * columns + column, total, inside)
+
+
+@triton.jit
+def _spread_rows(values, index, start, positive, out, columns, WHERE: tl.constexpr, C: tl.constexpr):
+    """Each row's segment's value over the number of the segment's rows; only where another array is positive."""
+    row = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * C + tl.arange(0, C)
+    segment = tl.load(index + row)
+    count = (tl.load(start + segment + 1) - tl.load(start + segment)).to(tl.float32)
+    value = tl.load(values + segment * columns + column, column < columns, 0.0).to(tl.float32)
+    if WHERE:
+        value = tl.where(tl.load(positive + row * columns + column, column < columns, 0.0) > 0, value, 0.0)
+    tl.store(out + row * columns + column, value / count, column < columns)
+
+
+def sum_rows(
+    values: Tensor,
+    rows: Tensor | None,
+    start: Tensor,
+    mean: bool = False,
+    own: Tensor | None = None,
+    relu: bool = False,
+) -> Tensor:
+    """out_s = Σ_p values[rows_p] over the places p of segment s: values [M, ...], rows [N], start [S + 1] -> [S, ...].
+
+    Without ``rows``, values[p]. With ``mean``, divided by how many they are; with ``own`` [], plus own · values[s];
+    with ``relu``, of relu(values).
+    """
+    return _reduce(values, rows, start, False, mean, own, relu)
+
+
+def max_rows(values: Tensor, rows: Tensor | None, start: Tensor) -> Tensor:
+    """The same with the largest instead of the sum, 0 for an empty segment."""
+    return _reduce(values, rows, start, True, False, None, False)
+
+
+def spread_rows(values: Tensor, index: Tensor, start: Tensor, positive: Tensor | None = None) -> Tensor:
+    """out_n = values[index_n] / number of rows of that segment: values [S, ...], index [N] -> [N, ...].
+
+    With ``positive`` [N, ...], 0 where it is not.
+    """
+    out = values.new_empty(len(index), *values.shape[1:])
+    if not out.numel():
+        return out
+    columns = out[:1].numel()
+    C = min(256, triton.next_power_of_2(columns))
+    with torch.cuda.device_of(values):
+        _spread_rows[(len(index), triton.cdiv(columns, C))](
+            values, index, start, positive, out, columns, WHERE=positive is not None, C=C
+        )
+    return out
+
+
+def _reduce(
+    values: Tensor, rows: Tensor | None, start: Tensor, largest: bool, mean: bool, own: Tensor | None, relu: bool
+) -> Tensor:
+    values = values.contiguous()
+    size, places = len(start) - 1, len(values) if rows is None else len(rows)
+    out = values.new_empty(size, *values.shape[1:])
+    columns = out[:1].numel()
+    if not out.numel():
+        return out
+    C = min(1024, triton.next_power_of_2(columns))
+    while C > 64 and size * triton.cdiv(columns, C) < PROGRAMS:
+        C //= 2
+    R = min(16, triton.next_power_of_2(-(-places // size)))
+    grid = (size, triton.cdiv(columns, C))
+    with torch.cuda.device_of(values):
+        _reduce_rows[grid](
+            values, rows, start, own, out, columns,
+            rows is not None, largest, mean, relu, own is not None, R=max(1, min(R, 1024 // C)), C=C,
+        )  # fmt: skip
+    return out

@@ -1,0 +1,119 @@
+"""Pictures of colourings and of the search tree, in matplotlib."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pfgnn.graphs.arrays import IntArray
+from pfgnn.graphs.convert import to_networkx
+from pfgnn.graphs.graph import Graph
+from pfgnn.graphs.tree import SearchTree, TreeNode
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Points = npt.NDArray[np.float64]
+
+
+def plot_colouring(graph: Graph, colours: IntArray, ax: "Axes") -> None:
+    """Draw a graph with numbered nodes, filled by colour; a vertex alone in its cell has a dark rim.
+
+    Args:
+        graph: the graph.
+        colours: a colouring by start positions, [n].
+        ax: the axes to plot on.
+    """
+    points = _layout(graph)
+    _plot_graph(graph, colours, points, 0.45 / np.sqrt(graph.num_nodes), ax)
+    for node, (x, y) in enumerate(points):
+        ax.text(x, y, str(node), ha="center", va="center_baseline", fontsize=8, zorder=4)
+    ax.margins(0.1)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+def plot_tree(tree: SearchTree, max_depth: int, ax: "Axes") -> None:
+    """Draw the search tree from the root down, each node as a small coloured copy of the graph.
+
+    The number on a branch is the vertex that it individualises; leaves stand on a grey ground. A tree of more than a
+    few dozen nodes does not stay legible.
+
+    Args:
+        tree: the search tree.
+        max_depth: the last level to plot.
+        ax: the axes to plot on; an inch or so of width for each node of the widest level looks well.
+    """
+    from matplotlib.patches import FancyBboxPatch
+
+    levels = tree.levels(max_depth)
+    places = _places(levels)
+    shape = 0.36 * _layout(tree.graph)
+    for node in (node for level in levels for node in level):
+        x, y = places[node.path]
+        if node.path:
+            _plot_branch(places[node.path[:-1]], (x, y), node.path[-1], ax)
+        if node.is_leaf:
+            ax.add_patch(FancyBboxPatch((x - 0.36, y - 0.36), 0.72, 0.72, "round,pad=0.09", color="0.94", zorder=1))
+        _plot_graph(tree.graph, node.colours, shape + np.array([x, y]), 0.13, ax)
+    ax.margins(0.03)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+def _plot_graph(graph: Graph, colours: IntArray, points: Points, diameter: float, ax: "Axes") -> None:
+    from matplotlib import colormaps
+    from matplotlib.collections import EllipseCollection, LineCollection
+
+    # A cell's middle place in the ordered partition picks its fill, pale enough for black numbers.
+    sizes = np.bincount(colours, minlength=graph.num_nodes)[colours]
+    fills = 0.35 + 0.65 * colormaps["turbo"]((colours + sizes / 2) / graph.num_nodes)
+    rims = np.where(sizes == 1, "black", "0.65")
+    across = np.full(graph.num_nodes, diameter)
+    style = {"facecolors": fills, "edgecolors": rims, "linewidths": 0.9, "zorder": 3}
+    discs = EllipseCollection(
+        across, across, 0 * across, units="xy", offsets=points, offset_transform=ax.transData, **style
+    )
+    ax.add_collection(LineCollection(list(points[graph.edges]), colors="0.7", linewidths=0.9, zorder=2))
+    ax.add_collection(discs)
+
+
+def _plot_branch(above: tuple[float, float], below: tuple[float, float], vertex: int, ax: "Axes") -> None:
+    start, end = np.add(above, (0, -0.5)), np.add(below, (0, 0.5))
+    ax.plot(*np.stack([start, end], axis=1), color="0.8", linewidth=1, zorder=0)
+    # Nearer the lower end, where branches of one parent have parted.
+    x, y = 0.3 * start + 0.7 * end
+    ground = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
+    ax.text(x, y, str(vertex), ha="center", va="center", fontsize=8, bbox=ground, zorder=1)
+
+
+def _layout(graph: Graph) -> Points:
+    """Positions of the nodes in the unit disc, [n, 2], without chance: a circle, relaxed by springs if irregular."""
+    import networkx as nx
+
+    n = graph.num_nodes
+    angles = np.linspace(np.pi / 2, -3 * np.pi / 2, n, endpoint=False)
+    circle: Points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    if np.ptp(graph.degrees) == 0:
+        return circle
+    springs = nx.spring_layout(to_networkx(graph), pos=dict(enumerate(circle)), iterations=100, scale=None)
+    points: Points = np.array([springs[node] for node in range(n)])
+    points -= points.mean(axis=0)
+    return points / np.linalg.norm(points, axis=1).max()
+
+
+def _places(levels: list[list[TreeNode]]) -> dict[tuple[int, ...], tuple[float, float]]:
+    """Where to draw each node, by path: childless nodes side by side, a parent above the middle of its children."""
+    columns: dict[tuple[int, ...], list[float]] = {}  # of each node's children
+    places: dict[tuple[int, ...], tuple[float, float]] = {}
+    paths = sorted((node.path for level in levels for node in level), reverse=True)
+    gap = max(1.8, 0.3 * max(map(len, levels)) / len(levels))  # wide trees need steeper branches
+    next_column = 0.0
+    # Longer paths come before their prefixes, and the columns fill from right to left.
+    for path in paths:
+        if path not in columns:
+            next_column -= 1.0
+        x = float(np.mean(columns.get(path, next_column)))
+        places[path] = (x, -gap * len(path))
+        columns.setdefault(path[:-1], []).append(x)
+    return places

@@ -1,0 +1,139 @@
+"""Compiles every kernel for a GPU without having one; prints their names and those that no call reached.
+
+A program of its own, for Triton decides on import whether it interprets.
+"""
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+from triton.runtime.jit import JITFunction
+
+import pfgnn.ops.triton
+from pfgnn.ops import use
+from pfgnn.ops.batch_norm import BatchNorming, activate_batch
+from pfgnn.ops.draw import draw_vertex
+from pfgnn.ops.dropout import dropout
+from pfgnn.ops.exchange import listen, tell
+from pfgnn.ops.hashing import fold
+from pfgnn.ops.messages import sum_messages
+from pfgnn.ops.mlp import hidden_mean, hidden_score, two_layers
+from pfgnn.ops.norm import Norming, activate_graphs
+from pfgnn.ops.particles import add_to_vertices, average_particles, pick_vertices, select_particles
+from pfgnn.ops.pna import After, Weights, pna
+from pfgnn.ops.segments import Segments, make_segments, segment_max, segment_mean, sum_neighbours
+from pfgnn.ops.weigh import NoiseKey, bound, normalise, resample
+
+N, G, E, D, TOWERS = 18, 4, 23, 12, 3
+
+
+class NoDevice:
+    """What a launch asks a driver for."""
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("cuda", 90, 32)
+
+
+def backward(function: Callable[..., Tensor], *inputs: Tensor) -> None:
+    """The function and its gradient, of numbers that nobody computes."""
+    leaves = [value.clone().requires_grad_() for value in inputs]
+    out = function(*leaves)
+    out.backward(torch.ones_like(out))
+
+
+def call_all(K: int, dtype: torch.dtype) -> None:
+    """Reach every kernel with K particles."""
+
+    def some(*shape: int) -> Tensor:
+        return torch.zeros(shape, dtype=dtype)
+
+    index = torch.zeros(E, dtype=torch.int64)
+    sources, targets = make_segments(index, N, False, other=index), make_segments(index, N, ordered=True)
+    nodes: Segments = make_segments(torch.arange(N) * G // N, G, ordered=True)
+    keys, k = torch.zeros(G, dtype=torch.int64), torch.arange(K)
+    x, w = some(N, K, D), some(G, K)
+    for reduce in (segment_mean, segment_max):
+        backward(lambda v, reduce=reduce: reduce(v, sources), some(E, K, D))
+    backward(lambda x, own: sum_neighbours(x, own, sources, targets), x, some())
+    backward(lambda x, e, own: sum_messages(x, e, own, sources, targets), x, some(E, D), some())
+    for relu in (True, False):
+        norm = partial(activate_graphs, nodes=nodes, relu=relu)
+        for near in (None, some(N, K)):
+            of = partial(norm, near=near)
+            backward(lambda h, a, b, c, norm=of: norm(h, x, Norming(a, b, c, 1e-2, 30.0)), x, *some(3, D))
+    for training in (True, False):
+        running = some(D), some(D), 0.1, 1e-2, 30.0, training
+        norm = partial(activate_batch, nodes=nodes, padding=1, relu=training)
+        backward(lambda h, a, b, r=running, norm=norm: norm(h, x, BatchNorming(a, b, *r)), x, *some(2, D))
+    F = D // TOWERS
+    maps = some(TOWERS, 3 * F, F), some(TOWERS, 2 * F), some(D, D), some(TOWERS, 4 * F, 3 * F), some(D, D), some(D)
+    backward(lambda x, e, *maps: pna(x, e, Weights(*maps), 0.7, sources, targets), x, some(E, D), *maps)
+    without = Weights(maps[0], maps[1], None, *maps[3:])
+    after = After(Norming(some(D), some(D), some(D), 1e-2, 30.0), nodes, residual=True)
+    backward(lambda x: pna(x, None, without, 0.7, sources, targets, after), x)
+    backward(hidden_score, x, some(D, D), some(D), some(D), some(1))
+    backward(lambda x, w, b: hidden_mean(x, w, b, nodes), x, some(D, D), some(D))
+    backward(two_layers, x, some(D, D), some(D), some(D, D), some(D))
+    noise_key = NoiseKey(keys, 1, 1)
+    backward(
+        lambda scores: draw_vertex(scores, noise_key, k, 0, torch.arange(N), nodes)[1],
+        torch.zeros(N, K),
+    )
+    backward(lambda x: dropout(x, 0.5, noise_key, k, 0, torch.arange(N), nodes), x)
+    for systematic in (True, False):
+        backward(lambda w, systematic=systematic: resample(w, 0.5, systematic, noise_key)[1], torch.zeros(G, K))
+    backward(normalise, torch.zeros(G, K))
+    backward(lambda x: bound(x, 5.0), torch.zeros(G, K))
+    fold(keys[:, None], k)
+    fold(keys, 5)
+    ancestors, vertices = torch.zeros(G, K, dtype=torch.int64), torch.zeros(G, K, 1, dtype=torch.int64)
+    backward(lambda H: select_particles(H, ancestors, nodes), x)
+    backward(lambda H, w: average_particles(H, w, nodes), x, w)
+    backward(lambda H: pick_vertices(H, vertices, nodes), x)
+    heard = lambda H, w: torch.cat([p.flatten() for p in listen(H, w, vertices, nodes, True, True) if p is not None])  # noqa: E731
+    backward(heard, x, w)
+    backward(lambda y, a, b: tell(y, a, b, nodes), x, some(N, D), some(G, K, D))
+    backward(lambda H, c: add_to_vertices(H, c, vertices, vertices >= 0, nodes, 30.0), x, some(G, K, 1, D))
+
+
+def main() -> None:
+    """Compile, and print what was and what was not."""
+    driver.set_active(NoDevice())
+    compiled: set[str] = set()
+    keeps_nan: set[str] = set()
+    run = JITFunction.run
+
+    def compile_only(self: JITFunction, *arguments: object, grid: object, warmup: bool, **options: object) -> object:
+        compiled.add(self.fn.__name__)
+        found = run(self, *arguments, grid=grid, warmup=True, **options)
+        if "max.NaN.f32" in found.asm["ptx"]:
+            keeps_nan.add(self.fn.__name__)
+        return found
+
+    JITFunction.run = compile_only
+    with use("triton"):
+        call_all(1, torch.float32)  # where Triton takes an argument of 1 for a constant
+        call_all(3, torch.float16)
+    found = pkgutil.iter_modules(pfgnn.ops.triton.__path__)
+    modules = [importlib.import_module(f"pfgnn.ops.triton.{module.name}") for module in found]
+    named = {name: value for module in modules for name, value in vars(module).items()}
+    sources = {name: value.src for name, value in named.items() if isinstance(value, JITFunction)}
+    inner = {name for name in sources if any(f"{name}(" in src for other, src in sources.items() if other != name)}
+    missed = set(sources) - inner - compiled
+    print(json.dumps({"compiled": sorted(compiled), "missed": sorted(missed), "keeps_nan": sorted(keeps_nan)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,397 @@
+"""Each kernel against its plain twin, values and gradients; on a CPU in Triton's interpreter."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import torch
+from torch import Tensor
+
+from pfgnn.ops import use
+from pfgnn.ops.batch_norm import BatchNorming, activate_batch
+from pfgnn.ops.draw import draw_vertex
+from pfgnn.ops.exchange import listen, tell
+from pfgnn.ops.hashing import fold
+from pfgnn.ops.mlp import hidden_mean, hidden_score, two_layers
+from pfgnn.ops.norm import Norming, activate_graphs
+from pfgnn.ops.particles import add_to_vertices, average_particles, pick_vertices, select_particles
+from pfgnn.ops.pna import After, Weights, pna
+from pfgnn.ops.segments import (
+    Segments,
+    make_segments,
+    segment_max,
+    segment_mean,
+    segment_sum,
+    spread,
+    sum_neighbours,
+)
+from pfgnn.ops.weigh import NoiseKey, bound, normalise, resample
+
+triton = pytest.importorskip("triton")
+triton_norm = pytest.importorskip("pfgnn.ops.triton.norm")
+
+SIZES = [5, 1, 9, 3]  # nodes a graph
+NODES = torch.arange(4).repeat_interleave(torch.tensor(SIZES))
+EDGES = 23
+
+
+@pytest.fixture(autouse=True)
+def on_the_gpu_where_there_is_one(device: torch.device) -> None:
+    if torch.cuda.is_available() and device.type == "cpu":
+        pytest.skip("where there is a GPU, Triton's kernels are compiled for it, not interpreted")
+
+
+def edges(device: torch.device) -> tuple[Segments, Segments]:
+    """Random edges in order of their targets; some nodes have none, some several from one node."""
+    g = torch.Generator().manual_seed(1)
+    source = torch.randint(len(NODES), (EDGES,), generator=g).to(device)
+    target = torch.randint(len(NODES) - 2, (EDGES,), generator=g).sort().values.to(device)
+    return make_segments(source, len(NODES), False, other=target), make_segments(target, len(NODES), ordered=True)
+
+
+def nodes(device: torch.device) -> Segments:
+    return make_segments(NODES.to(device), len(SIZES), ordered=True)
+
+
+@contextmanager
+def fresh_memory_is_nan(device: torch.device) -> Iterator[None]:
+    """So that what no kernel has written shows; on a GPU this would ask too much of the libraries."""
+    torch.use_deterministic_algorithms(device.type == "cpu")
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def assert_twins(compute: Callable[..., Tensor], *inputs: Tensor) -> None:
+    """The kernel's result and gradients are those of the plain code in float64, and the same bits every time."""
+    found = []
+    g = torch.Generator().manual_seed(3)
+    for mode, dtype in (("plain", torch.float64), ("triton", torch.float32), ("triton", torch.float32)):
+        leaves = [value.detach().to(dtype).requires_grad_() for value in inputs]
+        with use(mode), fresh_memory_is_nan(inputs[0].device):
+            out = compute(*leaves)
+            weight = torch.randn(out.shape, generator=g.manual_seed(3), dtype=torch.float64).to(out)
+            out.backward(weight)
+        gradients = [leaf.grad for leaf in leaves]
+        assert None not in gradients
+        found.append([out.detach(), *(gradient for gradient in gradients if gradient is not None)])
+    for want, got, again in zip(*found, strict=True):
+        torch.testing.assert_close(got.double(), want, rtol=1e-5, atol=1e-5)
+        assert torch.equal(got, again)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 70), (300,)])
+@pytest.mark.parametrize("reduce", [segment_sum, segment_mean, segment_max])
+def test_reductions(reduce: Callable[[Tensor, Segments], Tensor], shape: tuple[int, ...], device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        sources, targets = edges(device)
+    values = torch.randn(EDGES, *shape, device=device).mul(4).round() / 4
+    for segments in (sources, targets):
+        assert_twins(lambda v, s=segments: reduce(v, s), values)
+
+
+def test_spread_and_neighbours(device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        sources, targets = edges(device)
+    x = torch.randn(len(NODES), 2, 3, device=device)
+    assert_twins(lambda v: spread(v, sources), x)
+    assert_twins(lambda v, own: sum_neighbours(v, own, sources, targets), x, torch.tensor(1.3, device=device))
+
+
+@pytest.mark.parametrize(("residual", "relu"), [(True, True), (False, True), (False, False)])
+@pytest.mark.parametrize("shape", [(4,), (3, 40)])
+def test_norm(shape: tuple[int, ...], residual: bool, relu: bool, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    h, x = torch.randn(2, len(NODES), *shape, device=device) * 2
+    h[0] = 100.0  # beyond the limit
+    parameters = torch.randn(3, shape[-1], device=device)
+
+    def compute(h: Tensor, scale: Tensor, shift: Tensor, mean_scale: Tensor, x: Tensor | None = None) -> Tensor:
+        return activate_graphs(h, x, Norming(scale, shift, mean_scale, 1e-2, 30.0), graphs, relu)
+
+    assert_twins(compute, h, *parameters, *([x] if residual else []))
+    wide = torch.nn.functional.pad(h, (0, 3))  # rows that are apart
+    assert_twins(lambda wide, *rest: compute(wide[..., :-3], *rest), wide, *parameters, *([x] if residual else []))
+
+
+@pytest.mark.parametrize("relu", [True, False])
+def test_norm_with_weights_of_the_nodes(relu: bool, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    h, x = torch.randn(2, len(NODES), 3, 40, device=device) * 2
+    near = torch.rand(len(NODES), 3, device=device)
+    near[5] = 0  # a graph of one node that does not count
+    parameters = torch.randn(3, 40, device=device)
+
+    def compute(h: Tensor, x: Tensor, scale: Tensor, shift: Tensor, mean_scale: Tensor) -> Tensor:
+        return activate_graphs(h, x, Norming(scale, shift, mean_scale, 1e-2, 30.0), graphs, relu, near)
+
+    assert_twins(compute, h, x, *parameters)
+
+
+def test_norm_of_very_many_places(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triton_norm, "PLACES", 1)
+    with use("triton"):
+        graphs = nodes(device)
+    h, x = torch.randn(2, len(NODES), 4, device=device)
+    parameters = torch.randn(3, 4, device=device).unbind()
+    assert_twins(lambda h, x, a, b, c: activate_graphs(h, x, Norming(a, b, c, 1e-2, 30.0), graphs), h, x, *parameters)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize(("residual", "relu"), [(True, True), (False, True), (False, False)])
+@pytest.mark.parametrize(("shape", "padding"), [((4,), 0), ((3, 40), 0), ((3, 40), 2)])
+def test_batch_norm(
+    shape: tuple[int, ...], padding: int, residual: bool, relu: bool, training: bool, device: torch.device
+) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    D = shape[-1]
+    h, x = torch.randn(2, len(NODES), *shape, device=device) * 2 + 3
+    h[0] = 100.0  # beyond the limit
+    seen: list[Tensor] = []
+
+    def compute(h: Tensor, scale: Tensor, shift: Tensor, x: Tensor | None = None) -> Tensor:
+        running = torch.full((2, D), 0.5, dtype=scale.dtype, device=device)
+        norming = BatchNorming(scale, shift, running[0], running[1], 0.1, 1e-5, 30.0, training)
+        out = activate_batch(h, x, norming, graphs, padding, relu)
+        seen.append(running)
+        return out
+
+    assert_twins(compute, h, *torch.randn(2, D, device=device), *([x] if residual else []))
+    for running in seen[1:]:
+        torch.testing.assert_close(running.double(), seen[0], rtol=1e-5, atol=1e-5)
+    assert training != torch.equal(seen[0], torch.full_like(seen[0], 0.5))
+    wide = torch.nn.functional.pad(h, (0, padded_by := 8 - D % 8 or 8))  # rows that are apart
+    parameters = [*torch.randn(2, D, device=device), *([x] if residual else [])]
+    assert_twins(lambda wide, *rest: compute(wide[..., :-padded_by], *rest), wide, *parameters)
+
+
+@pytest.mark.parametrize("after", ["nothing", "norm", "residual"])
+@pytest.mark.parametrize("edge_features", [True, False])
+@pytest.mark.parametrize("particles", [1, 3])
+@pytest.mark.parametrize(("towers", "each"), [(2, 7), (3, 4), (1, 8), (1, 3)])
+def test_pna(towers: int, each: int, particles: int, edge_features: bool, after: str, device: torch.device) -> None:
+    """Numbers of few bits, so that messages are exact and tie, whose gradients are shared."""
+    torch.manual_seed(0)
+    with use("triton"):
+        sources, targets = edges(device)
+        graphs = nodes(device)
+    D = towers * each
+
+    def coarse(*shape: int) -> Tensor:
+        return torch.randn(*shape, device=device).mul(2).round() / 4
+
+    shapes = (towers, 3 * each, each), (towers, 2 * each), (towers, 4 * each, 3 * each), (D, D), (D,)
+    pre, pre_bias, post, mix, mix_bias = (coarse(*shape) for shape in shapes)
+    inputs = [coarse(len(NODES), particles, D), pre, pre_bias, post, mix, mix_bias]
+    inputs += [coarse(D, D), coarse(EDGES, D)] if edge_features else []
+    inputs += [] if after == "nothing" else torch.randn(3, D, device=device).unbind()
+
+    def compute(
+        x: Tensor, pre: Tensor, pre_bias: Tensor, post: Tensor, mix: Tensor, mix_bias: Tensor, *rest: Tensor
+    ) -> Tensor:
+        edge, edge_attr = rest[:2] if edge_features else (None, None)
+        then = None
+        if after != "nothing":
+            then = After(Norming(rest[-3], rest[-2], rest[-1], 1e-2, 1e6), graphs, after == "residual")
+        return pna(x, edge_attr, Weights(pre, pre_bias, edge, post, mix, mix_bias), 0.7, sources, targets, then) / 8
+
+    assert_twins(compute, *inputs)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_draws(own: bool, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    noise_key = NoiseKey(torch.randint(2**62, (len(SIZES),), device=device), 5, 1)
+    particles, node_key = torch.tensor([2, 3, 7], device=device), torch.randint(2**62, (len(NODES),), device=device)
+    scores = torch.randn(len(NODES), 3 if own else 1, device=device)
+    drawn = []
+    for mode in ("plain", "triton"):
+        with use(mode):
+            drawn.append(draw_vertex(scores, noise_key, particles, 4, node_key, graphs)[0])
+    assert torch.equal(*drawn)
+    assert (graphs.index[drawn[0]] == torch.arange(len(SIZES), device=device)[:, None]).all()
+    assert_twins(lambda s: draw_vertex(s, noise_key, particles, 4, node_key, graphs)[1], scores)
+
+
+def test_hashing(device: torch.device) -> None:
+    key = torch.randint(-(2**62), 2**62, (5, 1), device=device)
+    words: list[int | Tensor] = [
+        7,
+        -3,
+        torch.arange(6, device=device),
+        torch.randint(2**62, (5, 6), device=device),
+        key,
+    ]
+    for word in words:
+        for folded in (key, key.expand(5, 6)):
+            with use("triton"):
+                got = fold(folded, word)
+            with use("plain"):
+                assert torch.equal(got, fold(folded, word))
+    with use("triton"):
+        got = fold(key[0, 0], key[1, 0])
+    with use("plain"):
+        assert torch.equal(got, fold(key[0, 0], key[1, 0]))
+
+
+def test_select_and_average(device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    ancestors = torch.randint(3, (len(SIZES), 3), device=device)
+    H, log_weights = torch.randn(len(NODES), 3, 5, device=device), torch.randn(len(SIZES), 3, device=device)
+    assert_twins(lambda H: select_particles(H, ancestors, graphs), H)
+    assert_twins(lambda H, w: average_particles(H, w, graphs), H, log_weights)
+
+
+@pytest.mark.parametrize("several", [1, 2])
+@pytest.mark.parametrize(("mean", "mark"), [(True, True), (True, False), (False, True)])
+def test_exchange(mean: bool, mark: bool, several: int, device: torch.device) -> None:
+    """What is heard of all particles and told to each; 70 features are more than a power of two."""
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    first = torch.tensor(SIZES).cumsum(0) - torch.tensor(SIZES)
+    vertices = (first[:, None, None] + torch.stack([torch.randint(n, (3, several)) for n in SIZES])).to(device)
+    H, log_weights = torch.randn(len(NODES), 3, 70, device=device), torch.randn(len(SIZES), 3, device=device)
+
+    def all_of_it(H: Tensor, w: Tensor = log_weights) -> Tensor:
+        return torch.cat([part.flatten() for part in listen(H, w, vertices, graphs, mean, mark) if part is not None])
+
+    assert_twins(all_of_it, H, *((log_weights,) if mean else ()))
+    to_nodes = torch.randn(len(NODES), 70, device=device)
+    to_particles = torch.randn(len(SIZES), 3, 70, device=device)
+    terms = (*((to_nodes,) if mean else ()), *((to_particles,) if mark else ()))
+    assert_twins(lambda y, *t: tell(y, t[0] if mean else None, t[-1] if mark else None, graphs), H, *terms)
+
+
+@pytest.mark.parametrize("own", [3, 1])
+def test_vertices(own: int, device: torch.device) -> None:
+    """Picked and changed, two for each particle; particles may share a vertex."""
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    first = torch.tensor(SIZES).cumsum(0) - torch.tensor(SIZES)
+    vertices = (first[:, None, None] + torch.stack([torch.randint(n, (3, 2)) for n in SIZES])).to(device)
+    H, change = torch.randn(len(NODES), own, 5, device=device), torch.randn(len(SIZES), 3, 2, 5, device=device)
+    change[0] = 100.0  # beyond the limit
+    assert_twins(lambda H: pick_vertices(H, vertices, graphs), H)
+    for valid in (torch.ones_like(vertices) > 0, torch.randint(2, vertices.shape, device=device) > 0):
+        assert_twins(lambda H, c, valid=valid: add_to_vertices(H, c, vertices, valid, graphs, 30.0), H, change)
+
+
+@pytest.mark.parametrize(("D", "P"), [(5, 7), (16, 8), (20, 40)])
+def test_hidden_layers(D: int, P: int, device: torch.device) -> None:
+    torch.manual_seed(0)
+    with use("triton"):
+        graphs = nodes(device)
+    x, weight, bias = torch.randn(len(NODES), 3, D), torch.randn(P, D), torch.randn(P)
+    shared = [value.to(device) for value in (x, weight, bias)]
+    assert_twins(hidden_score, *shared, torch.randn(P, device=device), torch.randn(1, device=device))
+    assert_twins(lambda x, w, b: hidden_mean(x, w, b, graphs), *shared)
+    assert_twins(lambda x, w, b: hidden_mean(x, w.T, b, graphs), shared[0], weight.T.contiguous().to(device), shared[2])
+    assert_twins(two_layers, *shared, torch.randn(3, P, device=device), torch.randn(3, device=device))
+
+
+@pytest.mark.parametrize("columns", [5, 8])
+def test_wide_rows(columns: int, device: torch.device) -> None:
+    """Zeros, or a one, after every row, whatever was there."""
+    rows = pytest.importorskip("pfgnn.ops.triton.rows")
+    x = torch.randn(7, columns, device=device)
+    cut_out = torch.full((7, 8), torch.nan, device=device)[:, :columns].copy_(x)
+    for source in (
+        x,
+        torch.randn(columns, 7, device=device).T,
+        torch.randn(7, 20, device=device)[:, :columns],
+        cut_out,
+    ):
+        for one in (False, True):
+            wide = rows.widen(source, torch.float32, one=one)
+            assert wide.shape == (7, 8 if columns + one <= 8 else 16)
+            assert torch.equal(wide[:, :columns], source)
+            assert torch.equal(wide[:, columns:].sum(1), torch.full((7,), float(one), device=device))
+    cut = rows.narrow(wide, torch.Size([7, 1, columns]))
+    assert torch.equal(cut[:, 0], source)
+    assert rows.widen(x, torch.bfloat16).dtype == torch.bfloat16
+
+
+def test_norms_of_rounded_rows_are_not_rounded(device: torch.device) -> None:
+    h, ones = torch.randn(len(NODES), 2, 4, device=device).bfloat16(), torch.ones(4, device=device)
+    with use("triton"):
+        graphs = nodes(device)
+        assert activate_graphs(h, None, Norming(ones, ones, ones, 1e-2, 30.0), graphs).dtype == torch.float32
+        norming = BatchNorming(ones, ones, torch.zeros(4, device=device), ones.clone(), 0.1, 1e-2, 30.0, training=True)
+        assert activate_batch(h, None, norming, graphs, 0).dtype == torch.float32
+
+
+def test_many_draws_of_one_vertex_give_the_same_gradient_twice() -> None:
+    """On a CPU's several threads, where some of torch's scattered sums depend on who comes first."""
+    nodes = make_segments(torch.zeros(30, dtype=torch.int64), 1, ordered=True)
+    H, vertices = torch.randn(30, 1, 64, requires_grad=True), torch.randint(30, (1, 2048, 1))
+    weight = torch.randn(1, 2048, 1, 64)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        found = [torch.autograd.grad(pick_vertices(H, vertices, nodes), H, weight)[0] for _ in range(20)]
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(found[0], again) for again in found)
+
+
+def test_a_second_derivative_is_refused_by_kernels(device: torch.device) -> None:
+    x = torch.randn(len(NODES), 3, 4, device=device, requires_grad=True)
+    scale, shift, mean_scale = torch.randn(3, 4, device=device)
+    with use("triton"):
+        y = activate_graphs(x, None, Norming(scale, shift, mean_scale, 1e-2, 30.0), nodes(device))
+        (first,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
+        with pytest.raises(RuntimeError, match="once_differentiable"):
+            first.square().sum().backward()
+
+
+def test_normalise(device: torch.device) -> None:
+    torch.manual_seed(0)
+    log_weights = torch.randn(6, 5, device=device)
+    log_weights[0, 0] = 300.0  # the others are floored
+    assert_twins(normalise, log_weights)
+
+
+def test_bound(device: torch.device) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(6, 5, device=device)
+    x[0] = torch.tensor([300.0, -300.0, 0.0, 1e-4, -1e-4])
+    assert_twins(lambda x: bound(x, 5.0), x)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("systematic", [True, False])
+def test_resample(alpha: float, systematic: bool, device: torch.device) -> None:
+    torch.manual_seed(0)
+    noise_key = NoiseKey(torch.randint(2**62, (6,), device=device), 2, 2)
+    log_weights = torch.randn(6, 5, device=device).log_softmax(1)
+    drawn = []
+    for mode in ("plain", "triton"):
+        with use(mode):
+            drawn.append(resample(log_weights, alpha, systematic, noise_key)[0])
+    assert torch.equal(*drawn)
+    assert_twins(lambda w: resample(w, alpha, systematic, noise_key)[1], log_weights)
+
+
+@pytest.mark.parametrize("M", [1, 64, 257, 20_000])
+def test_columns_are_summed_whatever_the_number_of_rows(M: int, device: torch.device) -> None:
+    from pfgnn.ops.triton.rows import sum_columns
+
+    x = torch.randn(M, 45, device=device)[:, 2:39]
+    with fresh_memory_is_nan(device):
+        got = sum_columns(x)
+    torch.testing.assert_close(got.double(), x.double().sum(0), rtol=1e-5, atol=1e-4)
