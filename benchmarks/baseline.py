@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GINConv, GraphNorm, PNAConv, global_add_pool, global_mean_pool
 from torch_geometric.utils import softmax
 
-from pfgnn.data.batching import Batch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.inputs import Inputs
 from pfgnn.model.features import encoder
@@ -39,14 +39,14 @@ class Copies(NamedTuple):
     batch: Tensor
 
 
-def copy_batch(batch: Batch, K: int) -> Copies:
+def copy_batch(batch: GraphBatch, K: int) -> Copies:
     """K copies of a batch, which is not padded."""
     N, G, E = len(batch.batch), batch.num_graphs, batch.edge_index.shape[1]
     k = torch.arange(K, device=batch.batch.device)
     attr = None if batch.edge_attr is None else batch.edge_attr.repeat(K, 1)
     first = batch.sizes.cumsum(0) - batch.sizes
     return Copies(
-        batch.x.repeat(K, 1),
+        batch.tensors()["x"].repeat(K, 1),
         (batch.edge_index[:, None] + N * k[:, None]).view(2, K * E),
         attr,
         (batch.batch + G * k[:, None]).flatten(),
@@ -114,7 +114,7 @@ class Baseline(nn.Module):
         self.rho = nn.Sequential(nn.Linear(D, D), nn.ReLU(), nn.Linear(D, 1))
         self.head = nn.Sequential(nn.Linear((self.steps + 1) * D, D), nn.ReLU(), nn.Linear(D, inputs.task.outputs))
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
         """The prediction [G, C], and the log-probability of all draws, averaged over the particles: [G]."""
         K, N, G = self.particles, len(batch.batch), batch.num_graphs
         copies = copy_batch(batch, K)
@@ -135,13 +135,13 @@ class Baseline(nn.Module):
             h, log_w = self._resample(h, log_w, copies)
         return self.head(self.pool(torch.cat(means, -1), copies.batch, G)), log_prob
 
-    def loss(self, batch: Batch, gamma: float) -> Tensor:
+    def loss(self, batch: GraphBatch, gamma: float) -> Tensor:
         """Task loss and the policy gradient's term, with the mean loss of the other graphs as its baseline."""
-        prediction, log_prob = self(batch)
+        (prediction, log_prob), y = self(batch), batch.tensors()["y"]
         if self.regression:
-            losses = (prediction - batch.y).abs().mean(1)
+            losses = (prediction - y).abs().mean(1)
         else:
-            losses = nn.functional.cross_entropy(prediction, batch.y[:, 0], reduction="none")
+            losses = nn.functional.cross_entropy(prediction, y[:, 0], reduction="none")
         fixed = losses.detach()
         advantage = fixed - (fixed.sum() - fixed) / max(len(fixed) - 1, 1)
         return losses.mean() + gamma * (advantage * log_prob).mean()
@@ -176,7 +176,7 @@ class BaselineStep:
         self.model, self.gamma, self.clip = model, gamma, clip
         self.optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
 
-    def __call__(self, batch: Batch) -> None:
+    def __call__(self, batch: GraphBatch) -> None:
         """Take one update with a batch that is not padded."""
         self.optimiser.zero_grad()
         self.model.loss(batch, self.gamma).backward()

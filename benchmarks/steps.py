@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from benchmarks.baseline import Baseline, BaselineStep
 from benchmarks.shapes import Shape
 from pfgnn.data import Dataset, Loader
-from pfgnn.data.batching import Batch, Resident
+from pfgnn.data.batch import GraphBatch
+from pfgnn.data.loader import Resident
 from pfgnn.experiments.build import build_model, describe
 from pfgnn.experiments.inputs import Inputs
 from pfgnn.training.config import Precision, TrainingConfig
@@ -92,7 +93,9 @@ def release(device: torch.device) -> None:
         torch.cuda.reset_peak_memory_stats(device)
 
 
-def time_steps(step: Callable[[Batch], object], batches: list[Batch], device: torch.device, effort: Effort) -> Timing:
+def time_steps(
+    step: Callable[[GraphBatch], object], batches: list[GraphBatch], device: torch.device, effort: Effort
+) -> Timing:
     """Time a step on the batches in turn, after a warm-up."""
     for _ in range(effort.warm_ups):
         for batch in batches:
@@ -122,8 +125,8 @@ class Work(NamedTuple):
     trainer: Trainer
     inputs: Inputs
     dataset: Dataset
-    batches: list[Batch]
-    padded: list[Batch]
+    batches: list[GraphBatch]
+    padded: list[GraphBatch]
 
     @property
     def device(self) -> torch.device:
@@ -138,7 +141,7 @@ class Work(NamedTuple):
             )
         return BaselineStep(model.to(self.device), GAMMA, CLIP)
 
-    def update(self, batch: Batch) -> None:
+    def update(self, batch: GraphBatch) -> None:
         """One step of ours, as a training run takes it."""
         self.trainer._update(batch)
 

@@ -7,7 +7,7 @@ import pfgnn
 
 SOURCE = Path(pfgnn.__file__).parent
 # Later groups may import from earlier ones. Modules beside the groups (cli, testing, ...) come last, files.py first.
-ORDER = ["files", "graphs", "data", "kernels", "model", "training", "experiments", "report"]
+ORDER = ["files", "graphs", "ops", "data", "model", "training", "experiments", "report"]
 
 
 def group(parts: tuple[str, ...]) -> int:

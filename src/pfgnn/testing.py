@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.batch import make_batch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.pfgnn import PFGNN
 from pfgnn.model.refine import Refine
 
@@ -60,7 +60,7 @@ def assert_particle_axis_agrees(
     backbone: nn.Module, H: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None, batch: Tensor | None = None
 ) -> None:
     """A backbone with ``particle_axis`` gives the same on H [N, K, D] as on K copies of the graph."""
-    graph = make_batch(H.flatten(1), edge_index, edge_attr, batch)
+    graph = GraphBatch.from_tensors(H.flatten(1), edge_index, edge_attr, batch)
     refine = Refine(backbone)
     refine.particle_axis = True
     shared = refine(H, graph)

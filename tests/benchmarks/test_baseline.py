@@ -11,7 +11,8 @@ from benchmarks.steps import count_parameters, degree_histogram
 from torch import Tensor, nn
 
 from pfgnn.data import Dataset
-from pfgnn.data.batching import Batch, Resident
+from pfgnn.data.batch import GraphBatch
+from pfgnn.data.loader import Resident
 from pfgnn.experiments.build import build_model, describe
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.graphs import circulant
@@ -51,13 +52,13 @@ def share_norm(theirs: Any, ours: Any) -> None:
             into.copy_(getattr(ours, name).uniform_(0.5, 1.5))
 
 
-def graphs() -> tuple[Dataset, Batch]:
+def graphs() -> tuple[Dataset, GraphBatch]:
     """Graphs of degrees 2 and 4, where PyG's deviation and ours agree (of one neighbour PyG says 0, ours 0.003)."""
     dataset = Dataset.from_graphs([circulant(5, [1, 2]), circulant(6, [1]), circulant(9, [1, 2])], [0.0, 1.0, 2.0])
     return dataset, Resident(dataset).collate([0, 1, 2])
 
 
-def simple(batch: Batch) -> Copies:
+def simple(batch: GraphBatch) -> Copies:
     return copy_batch(batch, 1)
 
 
@@ -88,7 +89,7 @@ def assert_same(theirs: Tensor, ours: Tensor) -> None:
     torch.testing.assert_close(theirs, ours, rtol=1e-4, atol=1e-4)
 
 
-def small(shape: Shape, **changes: Any) -> tuple[Baseline, nn.Module, Batch]:
+def small(shape: Shape, **changes: Any) -> tuple[Baseline, nn.Module, GraphBatch]:
     dataset = shape.graphs(6)
     inputs, config = describe(dataset, np.arange(6)), shape.resized(**changes).model
     theirs = Baseline(config, inputs, degree_histogram(dataset), int(dataset.node_counts.max()))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from pfgnn.data.batching import Loader
 from pfgnn.data.columns import Array, as_targets, guess_task, shrink, stack
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.loader import Loader
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
 from pfgnn.graphs import Graph, random_graph, to_graph6
@@ -357,12 +357,12 @@ def test_a_model_is_built_and_run_as_the_dataset_says(changes: dict[str, Any]) -
         level=dataset.task.level,
     )
     [batch] = Loader(dataset, batch_size=3)
-    out = model(batch.x, batch.edge_index, batch.edge_attr, batch.batch, graph_key=batch.graph_key)
-    assert out.prediction.shape == (len(batch.y), dataset.task.outputs)
+    out, y = model(batch), batch.tensors()["y"]
+    assert out.prediction.shape == (len(y), dataset.task.outputs)
     if dataset.task is NODES:
-        loss = torch.nn.functional.cross_entropy(out.prediction, batch.y[:, 0])
+        loss = torch.nn.functional.cross_entropy(out.prediction, y[:, 0])
     else:
-        loss = torch.nn.functional.l1_loss(out.prediction, batch.y.to(out.prediction.dtype))
+        loss = torch.nn.functional.l1_loss(out.prediction, y.to(out.prediction.dtype))
     loss.backward()
 
 

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from pfgnn.data.batching import Batch, Resident, pad_batch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.loader import Resident
+from pfgnn.data.padding import pad_batch
 from pfgnn.data.relabel import relabel
 from pfgnn.data.task import Task
 from pfgnn.graphs import Graph, is_isomorphic, shrikhande
 
 
-def labelled(level: str, device: torch.device | str = "cpu") -> Batch:
+def labelled(level: str, device: torch.device | str = "cpu") -> GraphBatch:
     """Random directed graphs whose nodes and edges all have features of their own."""
     rng = np.random.default_rng(0)
     node_counts = np.array([5, 1, 8, 2])
@@ -35,9 +37,10 @@ def labelled(level: str, device: torch.device | str = "cpu") -> Batch:
     return Resident(dataset, device).collate(range(4))
 
 
-def edge_set(batch: Batch) -> set[tuple[int, ...]]:
+def edge_set(batch: GraphBatch) -> set[tuple[int, ...]]:
     """Edges as (feature of source, feature of target, feature of the edge)."""
     assert batch.edge_attr is not None
+    assert batch.x is not None
     ends = batch.x[batch.edge_index, 0]
     return set(zip(*ends.tolist(), batch.edge_attr[:, 0].tolist(), strict=True))
 
@@ -46,6 +49,8 @@ def edge_set(batch: Batch) -> set[tuple[int, ...]]:
 def test_features_and_edges_move_with_their_nodes(level: str, device: torch.device) -> None:
     batch = labelled(level, device)
     got, new = relabel(batch, np.random.default_rng(1))
+    assert got.x is not None
+    assert batch.x is not None
     assert not torch.equal(got.x, batch.x)
     assert torch.equal(got.x[new], batch.x)
     assert edge_set(got) == edge_set(batch)
@@ -54,8 +59,9 @@ def test_features_and_edges_move_with_their_nodes(level: str, device: torch.devi
     assert batch.pos is not None
     assert got.pos is not None
     assert torch.equal(got.pos, batch.pos[old])
-    assert torch.equal(got.y, batch.y[old] if level == "node" else batch.y)
-    for name in ("batch", "graph_key", "sizes", "num_graphs", "node_level"):
+    y = batch.tensors()["y"]
+    assert torch.equal(got.tensors()["y"], y[old] if level == "node" else y)
+    for name in ("batch", "graph_key", "num_graphs", "node_level"):
         assert getattr(got, name) is getattr(batch, name)
 
 
@@ -74,7 +80,7 @@ def test_every_numbering_is_as_likely() -> None:
         node_categories=(3,),
     )
     batch, _ = relabel(Resident(dataset).collate([0] * 6000), np.random.default_rng(0))
-    counts = Counter(map(tuple, batch.x.view(-1, 3).tolist()))
+    counts = Counter(map(tuple, batch.tensors()["x"].view(-1, 3).tolist()))
     assert len(counts) == 6
     assert all(abs(count - 1000) < 173 for count in counts.values())
 

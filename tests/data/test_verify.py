@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pfgnn.data import load
-from pfgnn.data.batching import Loader
 from pfgnn.data.catalogue import ENTRIES
 from pfgnn.data.load import find
+from pfgnn.data.loader import Loader
 from pfgnn.data.verify import FACTS, content_hash, verify
 
 
@@ -25,7 +25,7 @@ def test_published_facts_hold_and_the_dataset_iterates(name: str, data_dir: Path
     assert [check for check in verify(dataset) if not check.holds] == []
     batch = next(iter(Loader(dataset, batch_size=8)))
     assert batch.num_graphs == 8
-    assert len(batch.y) == (len(batch.batch) if dataset.task.level == "node" else 8)
+    assert len(batch.tensors()["y"]) == (len(batch.batch) if dataset.task.level == "node" else 8)
 
 
 def test_one_changed_number_is_found_out() -> None:

@@ -106,9 +106,9 @@ def take_a_step(config: Config) -> None:
     train = parts(config.data, data)["train"]
     model = build_model(config.model, describe(data, train), config.seed)
     batch = Resident(data).collate(train[:4])
-    output = model(batch.x, batch.edge_index, batch.edge_attr, batch.batch)
-    weights = class_weights(batch.y, data.task.outputs) if data.task.loss == "weighted_cross_entropy" else None
-    losses = graph_losses(data.task, output.prediction, batch.y, batch.batch, 4, weights)
+    output, y = model(batch), batch.tensors()["y"]
+    weights = class_weights(y, data.task.outputs) if data.task.loss == "weighted_cross_entropy" else None
+    losses = graph_losses(data.task, output.prediction, y, batch.batch, 4, weights)
     optimiser = torch.optim.Adam(model.parameters(), lr=config.training.learning_rate)
     Objective(config.training.gamma)(losses, output.trace).total.backward()
     before = [parameter.clone() for parameter in model.parameters()]

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pfgnn.data import Dataset, load
+from pfgnn.data import Dataset, GraphBatch, load
 from pfgnn.experiments.config import PairsConfig
 from pfgnn.experiments.pairs import PairsResult, tell_pairs_apart
 from pfgnn.model import GIN, PFGNN
@@ -36,22 +36,18 @@ class Noisy(nn.Module):
 
     def forward(
         self,
-        x: Tensor,
-        edge_index: Tensor,
-        edge_attr: Tensor | None,
-        batch: Tensor,
+        batch: GraphBatch,
         *,
         particles: int,
         seed: Tensor,
-        graph_key: Tensor,
-        num_graphs: int,
     ) -> SimpleNamespace:
+        x, graph_key = batch.tensors()["x"], batch.tensors()["graph_key"]
         assert not self.training
         assert particles == 2
         assert not self.asked & set(graph_key.tolist())  # no two draws share their randomness
         self.asked |= set(graph_key.tolist())
         keys = fold(fold(mix(graph_key), seed)[:, None], torch.arange(15))
-        first = torch.searchsorted(batch, torch.arange(len(graph_key)))
+        first = torch.searchsorted(batch.batch, torch.arange(len(graph_key)))
         known = torch.eye(15)[x[first, 0].long()]
         found = self.known * known + self.noise * torch.special.ndtri(uniform(keys))
         return SimpleNamespace(prediction=self.seen * found, embedding=found)
@@ -64,9 +60,9 @@ class Drifting(nn.Module):
         super().__init__()
         self.calls = 0
 
-    def forward(self, *_: Any, graph_key: Tensor, **__: Any) -> SimpleNamespace:
+    def forward(self, batch: GraphBatch, **_: Any) -> SimpleNamespace:
         self.calls += 1
-        found = self.calls + torch.rand(len(graph_key), 15, dtype=torch.float64) * 1e-3
+        found = self.calls + torch.rand(batch.num_graphs, 15, dtype=torch.float64) * 1e-3
         return SimpleNamespace(prediction=found, embedding=found)
 
 

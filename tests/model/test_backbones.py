@@ -9,6 +9,7 @@ from tests.graph_samples import random_graph
 from torch import Tensor, nn
 
 from pfgnn import testing
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import GAT, GCN, GIN, GINE, GNNML1, MPNN, PNA, mean_log_degree
 from pfgnn.model.backbones.gat import GATLayer
 from pfgnn.model.backbones.gcn import GCNLayer
@@ -17,7 +18,6 @@ from pfgnn.model.backbones.gnnml1 import GNNML1Layer
 from pfgnn.model.backbones.mpnn import MPNNLayer
 from pfgnn.model.backbones.pna import PNALayer
 from pfgnn.model.backbones.stack import Stack
-from pfgnn.model.batch import make_batch
 
 D = 12
 BACKBONES: dict[str, Callable[[], Stack]] = {
@@ -52,7 +52,7 @@ def assert_layers_agree(ours: nn.Module, theirs: nn.Module, edges: bool = False)
     x, edge_index, edge_attr = random_graph(10, 16, D, dtype=torch.float64)
     ours, theirs = ours.double(), theirs.double()
     want = theirs(x, edge_index, edge_attr) if edges else theirs(x, edge_index)
-    torch.testing.assert_close(ours(x, make_batch(x, edge_index, edge_attr, None)), want)
+    torch.testing.assert_close(ours(x, GraphBatch.from_tensors(x, edge_index, edge_attr, None)), want)
 
 
 def copy_linear(target: nn.Module, weight: Tensor, bias: Tensor | None = None) -> None:
@@ -131,7 +131,7 @@ def test_mpnn_is_pygs_edge_network_then_a_gru() -> None:
     assert conv.bias is not None
     conv.bias.data = ours.root.bias.data
     x, edge_index, edge_attr = random_graph(10, 16, D, dtype=torch.float64)
-    graph = make_batch(x, edge_index, edge_attr, None)
+    graph = GraphBatch.from_tensors(x, edge_index, edge_attr, None)
     torch.testing.assert_close(ours(x, graph), ours.gru(conv(x, edge_index, edge_attr).relu(), x))
 
 
@@ -141,7 +141,7 @@ def test_gnnml1_is_its_equation() -> None:
     A = torch.zeros(10, 10, dtype=torch.float64)
     A[edge_index[1], edge_index[0]] = 1
     want = layer.own(x) + A @ layer.neighbours(x) + layer.left(x) * layer.right(x)
-    torch.testing.assert_close(layer(x, make_batch(x, edge_index, None, None)), want)
+    torch.testing.assert_close(layer(x, GraphBatch.from_tensors(x, edge_index, None, None)), want)
 
 
 @pytest.mark.parametrize("kind", [GCN, GAT, GIN, GINE, GNNML1, MPNN, PNA])

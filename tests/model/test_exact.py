@@ -8,8 +8,8 @@ import torch
 from tests.graph_samples import random_edges, undirected
 from torch import Tensor, nn
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import GIN, PFGNN, NoObservation, NoResampling, RandomNormal, SoftResampling, UniformPolicy
-from pfgnn.model.batch import GraphBatch
 from pfgnn.model.exact import (
     Level,
     enumerate_tree,

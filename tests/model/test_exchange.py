@@ -3,15 +3,15 @@ import torch
 import torch_geometric.nn as pyg
 from tests.graph_samples import random_graph, undirected
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import GIN, PFGNN, Exchange
-from pfgnn.model.batch import make_batch
 from pfgnn.model.context import Context
 from pfgnn.model.randomness import default_node_key, make_noise
 from pfgnn.ops.exchange import tell
 from pfgnn.ops.weigh import normalise
 
 D, K = 4, 3
-GRAPH = make_batch(None, undirected([(0, 1), (1, 2), (3, 4)]), None, torch.tensor([0, 0, 0, 1, 1]))
+GRAPH = GraphBatch.from_tensors(None, undirected([(0, 1), (1, 2), (3, 4)]), None, torch.tensor([0, 0, 0, 1, 1]))
 NOISE = make_noise(0, torch.arange(2), default_node_key(GRAPH), GRAPH.nodes)
 VERTICES = torch.tensor([[[0], [2], [1]], [[4], [3], [4]]])
 

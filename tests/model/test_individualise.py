@@ -6,8 +6,8 @@ import torch
 from tests.graph_samples import random_edges, undirected
 from torch import Tensor
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import Additive, ByDistance, Multiplicative, MultiplicativeRelu, RandomNormal, StraightThrough
-from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.individualise import Individualise
 from pfgnn.model.randomness import make_noise
 from pfgnn.model.sample import Draw
@@ -15,7 +15,7 @@ from pfgnn.ops.distance import distances
 
 D, K = 8, 3
 # A path of three vertices, and two vertices without an edge.
-GRAPH = make_batch(None, undirected([(0, 1), (1, 2)]), None, torch.tensor([0, 0, 0, 1, 1]))
+GRAPH = GraphBatch.from_tensors(None, undirected([(0, 1), (1, 2)]), None, torch.tensor([0, 0, 0, 1, 1]))
 NOISE = make_noise(0, torch.arange(2), torch.tensor([0, 1, 2, 0, 1]), GRAPH.nodes)
 VERTICES = torch.tensor([[[0], [2], [2]], [[4], [3], [4]]])  # [G=2, K=3, m=1]
 DRAW = Draw(VERTICES, torch.ones_like(VERTICES, dtype=torch.bool), torch.zeros(2, K), None, torch.zeros(2, K), None)
@@ -94,7 +94,9 @@ def distances_to(graph: GraphBatch, vertices: list[int], largest: int, valid: bo
 class TestDistance:
     """A path 0 - 1 - 2 - 3 - 4 and an isolated vertex 5."""
 
-    path = make_batch(None, undirected([(i, i + 1) for i in range(4)]), None, torch.zeros(6, dtype=torch.int64))
+    path = GraphBatch.from_tensors(
+        None, undirected([(i, i + 1) for i in range(4)]), None, torch.zeros(6, dtype=torch.int64)
+    )
 
     def test_distances_are_those_of_breadth_first_search(self) -> None:
         assert distances_to(self.path, [1], 5) == [1, 0, 1, 2, 3, 6]
@@ -109,12 +111,14 @@ class TestDistance:
         assert distances_to(self.path, [1], 5, valid=False) == [6] * 6
 
     def test_edges_are_followed_in_their_direction(self) -> None:
-        directed = make_batch(None, torch.tensor([[0, 1], [1, 2]]), None, torch.zeros(3, dtype=torch.int64))
+        directed = GraphBatch.from_tensors(
+            None, torch.tensor([[0, 1], [1, 2]]), None, torch.zeros(3, dtype=torch.int64)
+        )
         assert distances_to(directed, [1], 3) == [4, 0, 1]
 
     def test_they_are_networkx_s_on_a_random_graph(self) -> None:
         edges = random_edges(30, 34, seed=3)
-        graph = make_batch(None, edges, None, torch.zeros(30, dtype=torch.int64))
+        graph = GraphBatch.from_tensors(None, edges, None, torch.zeros(30, dtype=torch.int64))
         lengths = nx.single_source_shortest_path_length(nx.Graph(edges.T.tolist()), 7, cutoff=4)
         assert distances_to(graph, [7], 4) == [lengths.get(u, 5) for u in range(30)]
 

@@ -1,15 +1,13 @@
-from dataclasses import replace
-
 import pytest
 import torch
 from torch import nn
 from torch_geometric.nn import GraphNorm as PyGGraphNorm
 
-from pfgnn.model.batch import GraphBatch, make_batch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.norms import NORMS, BatchNorm, GraphNorm, MarkNorm, SizeNorm
 
 BATCH = torch.tensor([0] * 5 + [1] * 7)
-GRAPHS = GraphBatch(torch.zeros(2, 0, dtype=torch.int64), None, BATCH, 2)
+GRAPHS = GraphBatch(torch.zeros(2, 0, dtype=torch.int64), BATCH, 2)
 
 
 def test_graph_norm_is_pygs_on_each_particle(dtype: torch.dtype) -> None:
@@ -35,7 +33,7 @@ def test_equal_nodes_are_not_blown_up() -> None:
 
 def path(n: int) -> GraphBatch:
     forward = torch.stack([torch.arange(n - 1), torch.arange(1, n)])
-    return make_batch(torch.zeros(n, 0), torch.cat([forward, forward.flip(0)], 1), None, None)
+    return GraphBatch.from_tensors(torch.zeros(n, 0), torch.cat([forward, forward.flip(0)], 1), None, None)
 
 
 def test_far_from_the_mark_all_nodes_count_a_quarter_of_those_near_it() -> None:
@@ -86,8 +84,8 @@ def test_batch_norm_is_torchs_in_training_and_evaluation(dtype: torch.dtype) -> 
 def test_batch_norm_leaves_padding_out() -> None:
     plain, padded = BatchNorm(4), BatchNorm(4)
     h = torch.randn(12, 3, 4)
-    want = plain.normalise(h[:5], replace(GRAPHS, batch=BATCH[:5], num_graphs=1))
-    got = padded.normalise(h, replace(GRAPHS, padding=1))
+    want = plain.normalise(h[:5], GRAPHS.with_fields(batch=BATCH[:5], num_graphs=1))
+    got = padded.normalise(h, GRAPHS.with_fields(padding=1))
     torch.testing.assert_close(got[:5], want)
     torch.testing.assert_close(padded.variance, plain.variance)
     assert not torch.allclose(BatchNorm(4).normalise(h, GRAPHS)[:5], want, atol=1e-3)
@@ -95,14 +93,14 @@ def test_batch_norm_leaves_padding_out() -> None:
 
 def test_batch_norm_of_one_real_row_and_padding_stays_finite() -> None:
     norm = BatchNorm(4)
-    graphs = replace(GRAPHS, batch=torch.tensor([0, 1, 1]), padding=1)
+    graphs = GRAPHS.with_fields(batch=torch.tensor([0, 1, 1]), padding=1)
     assert norm.normalise(torch.randn(3, 1, 4), graphs).isfinite().all()
     assert norm.variance.isfinite().all()
 
 
 def test_batch_norm_of_one_row_in_training() -> None:
     with pytest.raises(ValueError, match="norm='batch' needs more than one node and particle in training"):
-        NORMS["batch"](4).normalise(torch.zeros(1, 1, 4), replace(GRAPHS, batch=BATCH[:1], num_graphs=1))
+        NORMS["batch"](4).normalise(torch.zeros(1, 1, 4), GRAPHS.with_fields(batch=BATCH[:1], num_graphs=1))
 
 
 def test_size_norm_divides_by_the_root_of_the_graphs_size() -> None:

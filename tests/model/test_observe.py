@@ -1,10 +1,10 @@
 import pytest
 import torch
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import NoObservation, SetObservation
-from pfgnn.model.batch import make_batch
 
-GRAPH = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1]))
+GRAPH = GraphBatch.from_tensors(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1]))
 
 
 def test_it_is_a_set_function() -> None:

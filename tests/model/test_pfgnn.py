@@ -10,6 +10,7 @@ from tests.graph_samples import Graph, circulant_edges, featureless, random_grap
 from torch import Tensor, nn
 
 from pfgnn import testing
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import (
     GAT,
     GCN,
@@ -167,7 +168,7 @@ class TestLimits:
         model = build(GIN(D), particles=1)
         x, edge_index, _ = sample(model)
         output = model(x, edge_index)
-        _, graph, _ = model.prepare(x, edge_index)
+        graph = GraphBatch.from_tensors(x, edge_index)
         H = model.refine[0](model.encode_nodes(x)[:, None], graph)[:, 0]
         features = [H.mean(0)]
         for t, step in enumerate(output.trace, start=1):
@@ -482,10 +483,7 @@ def test_a_policy_that_gives_nan_is_named(make: Callable[..., PFGNN]) -> None:
         next(model.policy.parameters()).fill_(torch.nan)
     with pytest.raises(ValueError, match="the scores of MLPPolicy must be finite, but in step 1 some are not"):
         model(*sample(model))
-    x, edge_index, _ = sample(model)
-    batch = torch.zeros(len(x), dtype=torch.int64)
-    in_order = edge_index[:, edge_index[1].argsort(stable=True)]
-    model(x, in_order, batch=batch, num_graphs=1)  # unchecked, but no crash
+    model(GraphBatch.from_tensors(*sample(model)))  # unchecked, but no crash
 
 
 def test_numpy_integers_are_integers() -> None:

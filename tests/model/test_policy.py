@@ -6,8 +6,8 @@ import torch
 from tests.graph_samples import random_edges
 from torch import Tensor
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import GIN, CentralityPolicy, GNNPolicy, MLPPolicy, UniformPolicy
-from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.policy import Vertices, allowed_vertices, draw_vertices, mark_used
 from pfgnn.model.randomness import Noise, default_node_key, make_noise
 
@@ -16,7 +16,7 @@ MANY = 40_000
 
 def setting(sizes: list[int]) -> tuple[GraphBatch, Noise]:
     batch = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
-    graph = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, batch)
+    graph = GraphBatch.from_tensors(None, torch.zeros(2, 0, dtype=torch.int64), None, batch)
     return graph, make_noise(0, torch.arange(len(sizes)), default_node_key(graph), graph.nodes)
 
 
@@ -95,12 +95,12 @@ def test_log_probabilities_carry_the_gradient() -> None:
 
 @pytest.mark.parametrize("policy", [MLPPolicy(6), GNNPolicy(GIN(6, 1), 6), UniformPolicy(), CentralityPolicy()])
 def test_scores_have_one_number_per_node_and_particle(policy: torch.nn.Module) -> None:
-    graph = make_batch(torch.zeros(5, 0), random_edges(5, 6), None, None)
+    graph = GraphBatch.from_tensors(torch.zeros(5, 0), random_edges(5, 6), None, None)
     assert policy(torch.randn(5, 3, 6), graph).shape == (5, 3)
 
 
 def test_gnn_policy_sees_the_neighbours_and_the_mlp_policy_does_not() -> None:
-    graph = make_batch(torch.zeros(2, 0), torch.tensor([[0], [1]]), None, None)
+    graph = GraphBatch.from_tensors(torch.zeros(2, 0), torch.tensor([[0], [1]]), None, None)
     H = torch.randn(2, 1, 6)
     changed = H.clone()
     changed[0] += 1
@@ -111,7 +111,7 @@ def test_gnn_policy_sees_the_neighbours_and_the_mlp_policy_does_not() -> None:
 
 def test_centrality_counts_walks() -> None:
     edges = random_edges(6, 8)
-    graph = make_batch(torch.zeros(6, 0), edges, None, None)
+    graph = GraphBatch.from_tensors(torch.zeros(6, 0), edges, None, None)
     A = torch.zeros(6, 6)
     A[edges[1], edges[0]] = 1
     walks = torch.linalg.matrix_power(A, 3) @ torch.ones(6)

@@ -5,7 +5,7 @@ import torch
 from tests.graph_samples import circulant_edges, random_edges
 from torch import Tensor
 
-from pfgnn.model.batch import make_batch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.randomness import Noise, Purpose, default_graph_key, default_node_key, make_noise
 from pfgnn.ops.hashing import fold, mix, uniform
 
@@ -13,7 +13,7 @@ PARTICLES = torch.arange(50)
 
 
 def noise(seed: int = 0, keys: Tensor | None = None, nodes: int = 40) -> Noise:
-    graph = make_batch(
+    graph = GraphBatch.from_tensors(
         torch.zeros(2 * nodes, 0), torch.zeros(2, 0, dtype=torch.int64), None, torch.arange(2).repeat_interleave(nodes)
     )
     return make_noise(seed, torch.tensor([5, 6]) if keys is None else keys, default_node_key(graph), graph.nodes)
@@ -84,14 +84,16 @@ def test_default_key_ignores_edge_order_and_batch_but_not_the_graph() -> None:
     def key(*edges: Tensor) -> list[int]:
         joined = torch.cat([e + 9 * i for i, e in enumerate(edges)], 1)
         batch = torch.arange(len(edges)).repeat_interleave(9)
-        return default_graph_key(make_batch(None, joined, None, batch)).tolist()
+        return default_graph_key(GraphBatch.from_tensors(None, joined, None, batch)).tolist()
 
     [alone] = key(ring)
     assert key(other, ring)[1] == alone
     assert key(ring[:, torch.randperm(18)]) == [alone]
     assert key(other) != [alone]
     assert key(torch.zeros(2, 0, dtype=torch.int64)) != [alone]
-    bare = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1, 1, 1]))
+    bare = GraphBatch.from_tensors(
+        None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1, 1, 1])
+    )
     assert default_graph_key(bare).unique().numel() == 2  # the number of nodes counts, too
 
 

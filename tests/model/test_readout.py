@@ -4,14 +4,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import GIN, PFGNN, MaxParticle, MeanParticle, PerParticle, SoftResampling
-from pfgnn.model.batch import make_batch
 from pfgnn.model.belief import Belief
 from pfgnn.model.randomness import make_noise
 from pfgnn.model.readout import Readout, embedding, own_particle
 from pfgnn.ops.weigh import normalise
 
-GRAPH = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1]))
+GRAPH = GraphBatch.from_tensors(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1]))
 KINDS: list[type[Readout]] = [MeanParticle, PerParticle, MaxParticle]
 
 
@@ -132,7 +132,7 @@ def test_reading_before_or_after_resampling_has_the_same_expectation() -> None:
     """With α = 1 the mean particle after resampling is unbiased for the one before, and has more variance."""
     many = 20_000
     batch = torch.arange(many)
-    graph = make_batch(None, torch.zeros(2, 0, dtype=torch.int64), None, batch)
+    graph = GraphBatch.from_tensors(None, torch.zeros(2, 0, dtype=torch.int64), None, batch)
     one = random_belief()
     belief = Belief(one.embeddings[:1].expand(many, -1, -1), one.log_weights[:1].expand(many, -1), None)
     readout = MeanParticle(3, 1, 2)

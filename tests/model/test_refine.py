@@ -7,8 +7,8 @@ from tests.graph_samples import random_graph
 from torch import Tensor, nn
 
 from pfgnn import testing
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import GCN, GIN, GINE, PFGNN, Additive, GNNPolicy
-from pfgnn.model.batch import make_batch
 from pfgnn.model.refine import Refine, copies, fresh_copy
 
 D = 8
@@ -61,7 +61,7 @@ def test_foreign_module_on_each_particle_is_the_module_itself(name: str) -> None
     module = FOREIGN[name]().eval()
     x, edge_index, _ = random_graph(7, 10, D)
     H = torch.randn(7, 3, D)
-    refined = Refine(module)(H, make_batch(x, edge_index, None, None))
+    refined = Refine(module)(H, GraphBatch.from_tensors(x, edge_index, None, None))
     for k in range(3):
         torch.testing.assert_close(refined[:, k], module(H[:, k], edge_index))
 
@@ -94,7 +94,7 @@ def test_edge_features_of_one_axis() -> None:
     conv = pyg.GATConv(D, D, edge_dim=1)
     x, edge_index, edge_attr = random_graph(7, 10, 1)
     assert edge_attr is not None
-    graph = make_batch(x, edge_index, edge_attr[:, 0], None)
+    graph = GraphBatch.from_tensors(x, edge_index, edge_attr[:, 0], None)
     H = torch.randn(7, 2, D)
     torch.testing.assert_close(Refine(conv)(H, graph)[:, 1], conv(H[:, 1], edge_index, edge_attr[:, 0]))
 
@@ -138,7 +138,9 @@ def test_fresh_copy_draws_new_parameters_and_leaves_the_original() -> None:
 
 
 def test_copies_are_disjoint() -> None:
-    graph = make_batch(torch.zeros(3, 1), torch.tensor([[0], [1]]), torch.ones(1, 2), torch.tensor([0, 0, 1]))
+    graph = GraphBatch.from_tensors(
+        torch.zeros(3, 1), torch.tensor([[0], [1]]), torch.ones(1, 2), torch.tensor([0, 0, 1])
+    )
     twice = copies(graph, 2)
     assert twice.edge_index.tolist() == [[0, 3], [1, 4]]
     assert twice.batch.tolist() == [0, 0, 1, 2, 2, 3]

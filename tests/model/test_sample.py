@@ -7,6 +7,7 @@ import torch
 from tests.graph_samples import circulant_edges, random_edges, undirected
 from torch import Tensor
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import (
     GIN,
     PFGNN,
@@ -18,7 +19,6 @@ from pfgnn.model import (
     SystematicResampling,
     UniformPolicy,
 )
-from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.belief import Belief
 from pfgnn.model.exact import enumerate_tree, exact_features, exact_prediction
 from pfgnn.model.randomness import Noise, default_node_key, make_noise
@@ -40,7 +40,9 @@ SCORES = {"uniform": torch.zeros(N, dtype=torch.float64), "skewed": SKEWED}
 def copies(edges: Tensor, n: int, many: int = MANY) -> tuple[GraphBatch, Noise]:
     """The same graph many times in one batch, each copy with draws of its own."""
     shift = n * torch.arange(many)[:, None]
-    graph = make_batch(None, (edges[:, None] + shift).flatten(1), None, torch.arange(many).repeat_interleave(n))
+    graph = GraphBatch.from_tensors(
+        None, (edges[:, None] + shift).flatten(1), None, torch.arange(many).repeat_interleave(n)
+    )
     return graph, make_noise(0, torch.arange(many), default_node_key(graph), graph.nodes)
 
 

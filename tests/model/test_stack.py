@@ -5,8 +5,8 @@ import torch
 from tests.graph_samples import random_graph
 
 from pfgnn import testing
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model import GIN, PFGNN
-from pfgnn.model.batch import make_batch
 
 D = 8
 
@@ -19,7 +19,7 @@ def model(dropout: float = 0.5) -> PFGNN:
 def test_a_feed_forward_block_follows_each_layer() -> None:
     backbone = GIN(D, layers=2, feed_forward=True)
     x, edge_index, _ = random_graph(7, 9, D)
-    graph = make_batch(x, edge_index, None, None)
+    graph = GraphBatch.from_tensors(x, edge_index, None, None)
     assert backbone.hidden is not None
     assert backbone.hidden_norms is not None
     h, outputs = x, []

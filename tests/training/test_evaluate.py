@@ -7,7 +7,7 @@ from tests.experiments.run_samples import NODES
 from tests.training.training_samples import CLASSES, graphs
 from torch import Tensor
 
-from pfgnn.data.batching import Resident
+from pfgnn.data.loader import Resident
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training.devices import make_fabric

@@ -12,7 +12,7 @@ from tests.experiments.run_samples import NODES
 from tests.training.training_samples import CONFIG, graphs, lines, trainer, weights
 from torch import Tensor
 
-from pfgnn.data.batching import Batch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
 from pfgnn.model.norms import BatchNorm
 from pfgnn.training import loop
@@ -51,7 +51,7 @@ def test_training_by_epochs_and_by_updates(tmp_path: Path, length: dict[str, Any
 def test_copies_lengthen_an_epoch(tmp_path: Path) -> None:
     of = trainer(tmp_path, replace(CONFIG, copies=3))
     assert (len(of.loader), of.updates) == (6, 24)
-    keys = torch.cat([batch.graph_key for batch in of.loader.epoch(0)])
+    keys = torch.cat([batch.tensors()["graph_key"] for batch in of.loader.epoch(0)])
     assert keys.bincount().tolist() == [3] * 16
 
 
@@ -120,7 +120,7 @@ def test_every_update_has_its_own_rate_and_draws(tmp_path: Path, monkeypatch: py
     step: Callable[..., object] = of.step
     rates, seeds = [], []
 
-    def watched(batch: Batch, seed: Tensor, share: None) -> None:
+    def watched(batch: GraphBatch, seed: Tensor, share: None) -> None:
         rates.append(of.optimiser.param_groups[0]["lr"])
         seeds.append(int(seed))
         step(batch, seed, share)
@@ -202,7 +202,7 @@ def test_graphs_are_joined_in_every_other_update(tmp_path: Path, monkeypatch: py
     step: Callable[..., object] = of.step
     seen = []
 
-    def watched(batch: Batch, *rest: object) -> None:
+    def watched(batch: GraphBatch, *rest: object) -> None:
         seen.append(batch.num_graphs)
         step(batch, *rest)
 

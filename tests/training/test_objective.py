@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pfgnn.model import GIN, PFGNN, NoResampling, SoftResampling
 from pfgnn.model.exact import enumerate_tree, path_predictions
-from pfgnn.model.pfgnn import Output, StepTrace
+from pfgnn.model.output import Output, StepTrace
 from pfgnn.training import Objective, leave_one_out, no_baseline
 from pfgnn.training.objective import Share
 

@@ -10,7 +10,8 @@ import torch
 from tests.training.training_samples import CONFIG, graphs, trainer, weights
 from torch import Tensor
 
-from pfgnn.data.batching import Batch, pad_batch
+from pfgnn.data.batch import GraphBatch
+from pfgnn.data.padding import pad_batch
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, PFGNN, ByDistance, Distinct, Exchange, Independent, MLPPolicy, StraightThrough
 from pfgnn.training.devices import make_fabric
@@ -39,7 +40,7 @@ def made(tmp_path: Path, task: str, device: str, rate: float = 0.0, ours: bool =
     return trainer(tmp_path, config, graphs(task=TASKS[task]), model=model, fabric=make_fabric(device))
 
 
-def batches(of: Trainer, pad: bool) -> list[Batch]:
+def batches(of: Trainer, pad: bool) -> list[GraphBatch]:
     plain = [of.loader.resident.collate(range(start, start + 5)) for start in (0, 5, 10)]
     return [pad_batch(batch, 64, 256) if pad else batch for batch in plain]
 
@@ -50,8 +51,8 @@ def gradients(of: Trainer) -> dict[str, Tensor]:
 
 def results(
     of: Trainer,
-    step: Callable[[Batch, Tensor], object],
-    batch: Batch,
+    step: Callable[[GraphBatch, Tensor], object],
+    batch: GraphBatch,
     number: int,
     held: dict[str, Tensor] | None = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:
@@ -200,15 +201,14 @@ class TestLearnedPolicy:
         model = PFGNN(GIN(8, layers=1), 2, steps=2, particles=3)
         of = trainer(tmp_path, CONFIG, graphs(task=TASKS["classes"]), model=model)
         batch = batches(of, False)[0]
-        output = model(batch.x, batch.edge_index, batch.edge_attr, batch.batch, seed=1)
-        gains = of.plain._gains(output, batch.y, batch.batch)
+        output, y = model(batch, seed=1), batch.tensors()["y"]
+        gains = of.plain._gains(output, y, batch.batch)
         assert gains is not None
         weights = [step.log_weights.exp() for step in output.trace]
         for t, k in ((0, 1), (1, 2)):
             without = model.readout.without_each(output.readings, weights)[t, :, k]  # [G, C]
             loss, base = (
-                torch.nn.functional.cross_entropy(z, batch.y[:, 0], reduction="none")
-                for z in (without, output.prediction)
+                torch.nn.functional.cross_entropy(z, y[:, 0], reduction="none") for z in (without, output.prediction)
             )
             torch.testing.assert_close(gains[t, :, k], loss - base, rtol=1e-4, atol=1e-6)
 

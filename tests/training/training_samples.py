@@ -11,7 +11,7 @@ from lightning_fabric import Fabric
 from torch import nn
 
 from pfgnn.data import Dataset
-from pfgnn.data.batching import Resident
+from pfgnn.data.loader import Resident
 from pfgnn.data.task import Task
 from pfgnn.graphs import random_graph
 from pfgnn.model import GIN, PFGNN

@@ -9,15 +9,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pfgnn.data.batching import Batch, Resident
+from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.loader import Resident
 from pfgnn.data.relabel import relabel
 from pfgnn.experiments.config import PairsConfig
 from pfgnn.model.numeric import check_positive
 from pfgnn.ops.hashing import fold
 from pfgnn.training.distinguish import FLOOR, RIDGE, hotelling, threshold
 from pfgnn.training.evaluate import Forward
-from pfgnn.training.examples import padding
 from pfgnn.training.losses import CLASSES
 from pfgnn.training.metrics import accuracy
 
@@ -134,7 +134,7 @@ class _Sampler:
         self.forward, self.seed = forward, seed
         self.batch_size = check_positive("batch_size", batch_size)
         self.resident = Resident(dataset, forward.fabric.device)
-        self.pad = padding(self.resident, np.arange(len(dataset)), batch_size)
+        self.pad = self.resident.multiples(np.arange(len(dataset)), batch_size)
         self.y = torch.from_numpy(dataset.y.astype(np.int64))
         self.rng = np.random.default_rng([seed, STREAM])
         self.drawn = 0  # draws of every graph so far
@@ -161,10 +161,11 @@ class _Sampler:
 
     def _fresh(self, numbers: npt.NDArray[np.int64], draw: npt.NDArray[np.int64]) -> Tensor:
         batch, _ = relabel(self.resident.collate(numbers), self.rng)
+        assert batch.graph_key is not None
         key = fold(batch.graph_key, torch.from_numpy(draw).to(batch.graph_key.device))
-        return self._predict(batch._replace(graph_key=key))
+        return self._predict(batch.with_fields(graph_key=key))
 
-    def _predict(self, batch: Batch) -> Tensor:
+    def _predict(self, batch: GraphBatch) -> Tensor:
         return self.forward(batch, self.seed, self.pad).double().cpu()
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.data import Dataset
-from pfgnn.data.batching import Resident
+from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
 from pfgnn.experiments.build import Inputs, adapt

@@ -12,7 +12,7 @@ from lightning_fabric import Fabric
 from torch import nn
 
 from pfgnn.data import Dataset
-from pfgnn.data.batching import Indices, Resident
+from pfgnn.data.loader import Indices, Resident
 from pfgnn.experiments.build import Inputs, build_model, describe, load_data, parts
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.pairs import tell_pairs_apart

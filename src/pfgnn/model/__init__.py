@@ -12,7 +12,8 @@ from pfgnn.model.individualise import (
     StraightThrough,
 )
 from pfgnn.model.observe import NoObservation, SetObservation
-from pfgnn.model.pfgnn import PFGNN, Output, StepTrace
+from pfgnn.model.output import Output, StepTrace
+from pfgnn.model.pfgnn import PFGNN
 from pfgnn.model.policy import CentralityPolicy, GNNPolicy, MLPPolicy, UniformPolicy
 from pfgnn.model.readout import MaxParticle, MeanParticle, PerParticle
 from pfgnn.model.resample import ESSResampling, NoResampling, SoftResampling, SystematicResampling

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.model.batch import GraphBatch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.context import Context
 from pfgnn.model.pfgnn import PFGNN
@@ -54,7 +54,7 @@ def enumerate_tree(
     model: PFGNN, x: Tensor | None, edge_index: Tensor, edge_attr: Tensor | None = None, batch: Tensor | None = None
 ) -> Tree:
     """Every path of T vertices of one graph, under the model's policy; arguments as in the model's forward."""
-    H, graph, noise = model.prepare(x, edge_index, edge_attr, batch, seed=0)
+    H, graph, noise, *_ = model.prepare(GraphBatch.from_tensors(x, edge_index, edge_attr, batch), seed=0)
     if graph.num_graphs != 1 or model.sample.vertices != 1 or model.individualise.stochastic:
         raise ValueError(
             "enumeration needs one graph, one vertex a step and an individualisation that draws nothing, "

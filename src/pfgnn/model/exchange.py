@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from pfgnn.model.batch import GraphBatch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
 from pfgnn.ops.exchange import listen

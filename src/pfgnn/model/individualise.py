@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.batch import GraphBatch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.mlp import MLP
 from pfgnn.model.numeric import check_positive, largest
 from pfgnn.model.randomness import Noise, Purpose

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.batch import GraphBatch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.numeric import bounded, largest
 from pfgnn.ops.batch_norm import BatchNorming, activate_batch
 from pfgnn.ops.distance import distances

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.batch import GraphBatch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.numeric import BOUND, check_positive
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.refine import Refine

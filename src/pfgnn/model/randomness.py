@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.model.batch import GraphBatch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.ops.hashing import fold, mix, uniform
 from pfgnn.ops.segments import Segments, make_segments, segment_sum
 from pfgnn.ops.weigh import NoiseKey
@@ -85,14 +85,3 @@ def default_graph_key(graph: GraphBatch) -> Tensor:
 def default_node_key(graph: GraphBatch) -> Tensor:
     """Each node's position in its graph: [N]."""
     return torch.arange(len(graph.batch), device=graph.batch.device) - graph.first[graph.batch]
-
-
-def check_key(argument: str, key: Tensor, like: Tensor) -> Tensor:
-    """The key, or a sentence where it is not int64 of the right length."""
-    if not isinstance(key, Tensor):
-        raise TypeError(f"{argument} must be a torch tensor, but it is a {type(key).__name__}")
-    if key.dtype != torch.int64:
-        raise TypeError(f"{argument} must have dtype int64, but it has {key.dtype}")
-    if key.shape != like.shape:
-        raise ValueError(f"{argument} must have shape {list(like.shape)}, but it has {list(key.shape)}")
-    return key

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypedDict, Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.batch import GraphBatch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.mlp import MLP
 from pfgnn.model.numeric import check_positive, choose

@@ -7,8 +7,8 @@ from inspect import Parameter
 import torch
 from torch import Tensor, nn
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import Stack
-from pfgnn.model.batch import GraphBatch
 from pfgnn.model.context import Context
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.numeric import check_module

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.batch import GraphBatch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.numeric import check_positive
 from pfgnn.model.policy import allowed_vertices, draw_vertices, log_probabilities, mark_used

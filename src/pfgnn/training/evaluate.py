@@ -8,11 +8,12 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from pfgnn.data.batching import Batch, Indices, Loader, Resident, pad_batch
+from pfgnn.data.batch import GraphBatch
+from pfgnn.data.loader import Indices, Loader, Resident
+from pfgnn.data.padding import pad_batch
 from pfgnn.data.relabel import relabel
 from pfgnn.data.task import Task
 from pfgnn.training.devices import gather_rows
-from pfgnn.training.examples import padding
 from pfgnn.training.metrics import score
 from pfgnn.training.replay import Replayed, own_stream, replayable
 
@@ -70,12 +71,12 @@ class Forward:
         self.replayed = Replayed(self._predict) if replayable(model, fabric) else None
 
     @torch.no_grad()
-    def __call__(self, batch: Batch, seed: int, pad: tuple[int, int] | None) -> Tensor:
+    def __call__(self, batch: GraphBatch, seed: int, pad: tuple[int, int] | None) -> Tensor:
         """The predictions of a batch, [G, C] or [N, C], with embeddings [G, C + F]; its edges are in order of targets.
 
         Where they are replayed, the batch is first padded to multiples of these numbers of nodes and edges.
         """
-        rows = len(batch.batch) if batch.node_level else batch.num_graphs
+        rows = len(batch.batch) if batch.node_level else batch.real_graphs
         was_training = self.model.training
         self.model.eval()
         number = torch.tensor(seed, device=self.fabric.device)
@@ -88,18 +89,9 @@ class Forward:
         self.model.train(was_training)
         return prediction
 
-    def _predict(self, batch: Batch, seed: Tensor) -> Tensor:
+    def _predict(self, batch: GraphBatch, seed: Tensor) -> Tensor:
         with self.fabric.autocast():
-            output = self.model(
-                batch.x,
-                batch.edge_index,
-                batch.edge_attr,
-                batch.batch,
-                particles=self.particles,
-                seed=seed,
-                graph_key=batch.graph_key,
-                num_graphs=len(batch.graph_key),
-            )
+            output = self.model(batch, particles=self.particles, seed=seed)
         prediction: Tensor = output.prediction.float()
         return torch.cat([prediction, output.embedding.float()], -1) if self.embed else prediction
 
@@ -113,7 +105,7 @@ def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, num
     own = graphs[fabric.global_rank :: fabric.world_size]
     shown = own if len(own) else graphs[:1]  # a device without a graph still says how many outputs there are
     rng = np.random.default_rng([draws.seed % 2**63, number, fabric.global_rank])
-    pad = padding(data, shown, draws.batch_size)
+    pad = data.multiples(shown, draws.batch_size)
     rows = []
     for batch in Loader(data, shown, draws.batch_size):
         seen, new = relabel(batch, rng) if draws.relabel else (batch, None)

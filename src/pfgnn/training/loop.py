@@ -13,14 +13,15 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from pfgnn.data.batching import Batch, Indices, Loader, join_graphs
+from pfgnn.data.batch import GraphBatch
+from pfgnn.data.loader import Indices, Loader, join_graphs
 from pfgnn.data.task import Task
 from pfgnn.training import checkpoint as files
 from pfgnn.training.checkpoint import Checkpoint
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.devices import over_devices
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
-from pfgnn.training.examples import Examples, padding
+from pfgnn.training.examples import Examples
 from pfgnn.training.log import Metrics, Status
 from pfgnn.training.losses import class_weights
 from pfgnn.training.metrics import higher_is_better
@@ -145,7 +146,7 @@ class Trainer:
             self.class_weights,
             self.sums,
         )
-        pad = padding(examples.data, examples.train, self.loader.batch_size)
+        pad = examples.data.multiples(examples.train, self.loader.batch_size)
         capturable = all(group.get("capturable", False) for group in optimiser.param_groups)
         static = replayable(model, fabric) and capturable and (pad is None or config.union == 1)
         # Without gradients a graph makes them in memory of its own.
@@ -212,7 +213,7 @@ class Trainer:
             if state.finished or config.checkpoint_every or self._is_time():
                 self._save()
 
-    def _update(self, batch: Batch) -> None:
+    def _update(self, batch: GraphBatch) -> None:
         if self.config.union > 1 and self.state.update % 2:
             batch = join_graphs(batch, self.config.union)
         set_rate(self.optimiser, self.schedule.rate(self.state.update))
@@ -224,7 +225,7 @@ class Trainer:
             self.reported = time.perf_counter()
             self.report(self._status(self._means(self.sums), None))
 
-    def _step(self, batch: Batch) -> None:
+    def _step(self, batch: GraphBatch) -> None:
         while True:
             try:
                 if isinstance(self.step, Replayed):
@@ -256,7 +257,7 @@ class Trainer:
         )
         return True
 
-    def _share(self, batch: Batch) -> Share | None:
+    def _share(self, batch: GraphBatch) -> Share | None:
         """What part of the whole batch is here; None if all of it."""
         world = self.fabric.world_size
         if world == 1:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.model.numeric import choose
-from pfgnn.model.pfgnn import StepTrace
+from pfgnn.model.output import StepTrace
 
 
 class Loss(NamedTuple):
@@ -85,7 +85,12 @@ class Objective:
         return self.credit == "particle" and self.gamma > 0
 
     def __call__(
-        self, losses: Tensor, trace: list[StepTrace], share: Share | None = None, gains: Tensor | None = None
+        self,
+        losses: Tensor,
+        trace: list[StepTrace],
+        share: Share | None = None,
+        gains: Tensor | None = None,
+        real: Tensor | None = None,
     ) -> Loss:
         """The loss of a batch.
 
@@ -97,12 +102,14 @@ class Objective:
             trace: of the forward pass.
             share: the part of the batch that is here; None for all of it.
             gains: for credit "particle", L_g^{-k,t} - L_g, [T, G, K].
+            real: which graphs count, bool [G]; None for all.
         """
         graphs = (len(trace[0].log_prob),) if trace else tuple(losses.shape[:1])
         if losses.shape != graphs:
             want = list(graphs) if trace else "[G]"
             raise ValueError(f"losses must have one loss per graph, shape {want}, but it has {list(losses.shape)}")
         weights, devices, add = share or Share(torch.ones_like(losses), 1, lambda tensor: tensor)
+        weights = weights if real is None else weights * real
         fixed = losses.detach()
         total, count = add(torch.stack([(weights * fixed).sum(), weights.sum()]))
         weights = weights * (devices / count)

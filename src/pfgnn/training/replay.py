@@ -8,9 +8,11 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from pfgnn.data.batching import Batch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.refine import Refine
 
+# A graph, the memory that it reads the batch and the seed from, and its result.
+Captured = tuple[torch.cuda.CUDAGraph, dict[str, Tensor], Tensor, Tensor | None]
 WARM_UPS = 2  # plain calls of a shape before its graph is captured, in which libraries choose their kernels
 
 
@@ -23,30 +25,31 @@ class Replayed:
     """
 
     def __init__(
-        self, function: Callable[[Batch, Tensor], Tensor | None], before: Callable[[], object] = lambda: None
+        self, function: Callable[[GraphBatch, Tensor], Tensor | None], before: Callable[[], object] = lambda: None
     ) -> None:
         self.function, self.before = function, before
         self.seen: dict[tuple[object, ...], int] = {}
-        self.graphs: dict[tuple[object, ...], tuple[torch.cuda.CUDAGraph, list[Tensor], Tensor, Tensor | None]] = {}
+        self.graphs: dict[tuple[object, ...], Captured] = {}
         self.pool = torch.cuda.graph_pool_handle()
 
-    def __call__(self, batch: Batch, seed: Tensor) -> Tensor | None:
+    def __call__(self, batch: GraphBatch, seed: Tensor) -> Tensor | None:
         """The function's result, which the next call may overwrite."""
-        shape = tuple(tuple(field.shape) if isinstance(field, Tensor) else field for field in batch)
+        shapes = {name: tuple(tensor.shape) for name, tensor in batch.tensors().items()}
+        shape = (*shapes.items(), batch.num_graphs, batch.padding)
         if shape not in self.graphs:
             self.seen[shape] = self.seen.get(shape, 0) + 1
             if self.seen[shape] <= WARM_UPS:
                 return self.function(batch, seed)
             self.graphs[shape] = self._capture(batch, seed)
         graph, held, held_seed, result = self.graphs[shape]
-        for into, out_of in zip(held, _tensors(batch), strict=True):
-            into.copy_(out_of)
+        for name, tensor in batch.tensors().items():
+            held[name].copy_(tensor)
         held_seed.copy_(seed)
         graph.replay()
         return result
 
-    def _capture(self, batch: Batch, seed: Tensor) -> tuple[torch.cuda.CUDAGraph, list[Tensor], Tensor, Tensor | None]:
-        held = Batch._make(field.clone() if isinstance(field, Tensor) else field for field in batch)
+    def _capture(self, batch: GraphBatch, seed: Tensor) -> Captured:
+        held = batch.with_fields(**{name: tensor.clone() for name, tensor in batch.tensors().items()})
         held_seed = seed.clone()
         graph = torch.cuda.CUDAGraph()
         self.before()
@@ -60,7 +63,7 @@ class Replayed:
         finally:
             if collecting:
                 gc.enable()
-        return graph, _tensors(held), held_seed, result
+        return graph, held.tensors(), held_seed, result
 
 
 def replayable(model: nn.Module, fabric: Fabric) -> bool:
@@ -79,7 +82,3 @@ def own_stream(device: torch.device) -> None:
         stream = torch.cuda.Stream(device)
         stream.wait_stream(torch.cuda.default_stream(device))  # which may still write the weights
         torch.cuda.set_stream(stream)
-
-
-def _tensors(batch: Batch) -> list[Tensor]:
-    return [field for field in batch if isinstance(field, Tensor)]

@@ -6,13 +6,12 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from pfgnn.data.batching import Batch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
-from pfgnn.model.belief import effective_sample_size
-from pfgnn.model.pfgnn import Output
+from pfgnn.model.output import Output
 from pfgnn.model.readout import Readout
 from pfgnn.ops.hashing import fold
-from pfgnn.ops.side_stream import beside, joined
+from pfgnn.training.diversity import measured_beside
 from pfgnn.training.losses import graph_losses
 from pfgnn.training.objective import Objective, Share
 from pfgnn.training.targets import Standardise
@@ -45,32 +44,20 @@ class Step:
     sums: Tensor
     chunk: int | None = None
 
-    def __call__(self, batch: Batch, seed: Tensor, share: Share | None = None) -> None:
+    def __call__(self, batch: GraphBatch, seed: Tensor, share: Share | None = None) -> None:
         """Take one update with a batch, padded or not; nothing here waits for the device."""
-        graphs, rank, world = len(batch.graph_key), self.fabric.global_rank, self.fabric.world_size
+        assert batch.graph_key is not None
+        assert batch.y is not None
+        rank, world = self.fabric.global_rank, self.fabric.world_size
         # The place in the whole batch, so that copies of a graph draw apart, and devices as one process would.
-        place = torch.arange(graphs, device=batch.batch.device) * world + rank
-        output = self.model(
-            batch.x,
-            batch.edge_index,
-            batch.edge_attr,
-            batch.batch,
-            seed=seed,
-            graph_key=fold(batch.graph_key, place),
-            num_graphs=graphs,
-            chunk=self.chunk,
-            padding=graphs - batch.num_graphs,
-        )
+        place = torch.arange(batch.num_graphs, device=batch.batch.device) * world + rank
+        output = self.model(batch, seed=seed, graph_key=fold(batch.graph_key, place), chunk=self.chunk)
         y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
-        losses = graph_losses(self.task, output.prediction, y, batch.batch, graphs, self.class_weights)
-        if graphs > batch.num_graphs:  # the others are padding
-            share = Share((torch.arange(graphs, device=place.device) < batch.num_graphs).to(losses.dtype), 1, _as_it_is)
+        losses = graph_losses(self.task, output.prediction, y, batch.batch, batch.num_graphs, self.class_weights)
         gains = self._gains(output, y, batch.batch) if self.objective.needs_gains else None
-        loss = self.objective(losses, output.trace, share, gains)
+        loss = self.objective(losses, output.trace, share, gains, batch.real if batch.padding else None)
         self.optimiser.zero_grad()
-        with joined(loss.total):
-            with beside(loss.total), torch.no_grad():
-                ess, entropy = self._diversity(output, batch.num_graphs)
+        with measured_beside(output, batch.real_graphs) as diversity:
             self.fabric.backward(loss.total)
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
@@ -78,7 +65,7 @@ class Step:
             nn.utils.clip_grads_with_norm_(parameters, self.clip, norm)
         self.optimiser.step()
         with torch.no_grad():  # else the sums would hold on to the graph of every update
-            self.sums += torch.stack([loss.task, loss.policy, ess, entropy, norm, torch.ones_like(norm)])
+            self.sums += torch.stack([loss.task, loss.policy, *diversity, norm, torch.ones_like(norm)])
 
     @torch.no_grad()
     def _gains(self, output: Output, y: Tensor, batch: Tensor) -> Tensor | None:
@@ -96,18 +83,6 @@ class Step:
         losses = losses.view(T, K, G).transpose(1, 2)
         return losses[..., :-1] - losses[..., -1:]
 
-    @staticmethod
-    def _diversity(output: Output, graphs: int) -> tuple[Tensor, Tensor]:
-        """Effective sample size and entropy of the policy; 0 without steps.
-
-        Means over all steps and graphs that are no padding. Where either is low, the particles are copies of a few.
-        """
-        if not output.trace:
-            return output.prediction.new_zeros(()), output.prediction.new_zeros(())
-        log_w = torch.stack([step.log_weights[:graphs] for step in output.trace])  # [T, G, K]
-        entropy = torch.stack([step.entropy[:graphs] for step in output.trace])  # [T, G, K]
-        return effective_sample_size(log_w.flatten(0, 1)).mean(), entropy.mean()
-
 
 def _readout(model: nn.Module) -> Readout:
     """The readout of a model that the fabric may have wrapped."""
@@ -115,7 +90,3 @@ def _readout(model: nn.Module) -> Readout:
     if not isinstance(readout, Readout):
         raise ValueError("training.credit must be graph for a model that is no PFGNN")
     return readout
-
-
-def _as_it_is(tensor: Tensor) -> Tensor:
-    return tensor

@@ -6,8 +6,8 @@ import torch_geometric.nn as pyg
 from tests.graph_samples import random_graph
 from tests.model.rivals.pairs import BEYOND_1WL, BEYOND_3WL, Pair, assert_does_not_separate, assert_separates
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.graphs import Graph
-from pfgnn.model.batch import make_batch
 from pfgnn.model.rivals import Alone, ChebNet
 from pfgnn.model.rivals.chebnet import ChebLayer
 
@@ -22,7 +22,7 @@ def test_it_is_pygs(order: int) -> None:
     theirs.bias.data = ours.linear.bias.data
     x, edge_index, _ = random_graph(10, 16, D, dtype=torch.float64)
     x = torch.cat([x, x[:1]])  # and a node without neighbours
-    torch.testing.assert_close(ours(x, make_batch(x, edge_index, None, None)), theirs(x, edge_index))
+    torch.testing.assert_close(ours(x, GraphBatch.from_tensors(x, edge_index, None, None)), theirs(x, edge_index))
 
 
 @pytest.mark.parametrize("pair", [*BEYOND_1WL.values(), *BEYOND_3WL.values()], ids=[*BEYOND_1WL, *BEYOND_3WL])

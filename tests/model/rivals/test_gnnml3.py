@@ -7,7 +7,7 @@ from tests.model.rivals.pairs import BEYOND_1WL, BEYOND_3WL, Pair, assert_does_n
 from torch import Tensor
 
 from pfgnn import testing
-from pfgnn.model.batch import make_batch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.rivals import GNNML3, Alone
 from pfgnn.model.rivals.gnnml3 import GNNML3Layer, spectral_supports
 
@@ -62,7 +62,7 @@ def test_a_layer_is_its_equation() -> None:
         matrix = torch.zeros(8, 8, dtype=torch.float64)
         matrix[edges[1], edges[0]] = c[:, s]
         want = want + matrix @ x @ W.T
-    torch.testing.assert_close(layer(x, make_batch(x, edges, C, None)), want)
+    torch.testing.assert_close(layer(x, GraphBatch.from_tensors(x, edges, C, None)), want)
 
 
 def test_one_graph_needs_no_batch() -> None:

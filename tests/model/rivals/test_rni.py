@@ -7,6 +7,7 @@ from tests.model.rivals.pairs import BEYOND_1WL, inputs, relabelled
 from torch import Tensor
 
 from pfgnn import testing
+from pfgnn.data.batch import GraphBatch
 from pfgnn.graphs import Graph
 from pfgnn.model import GIN
 from pfgnn.model.rivals import RNI
@@ -23,7 +24,7 @@ def draws(model: RNI, graph: Graph, K: int = 60_000) -> Tensor:
     """K independent outputs [K, C]."""
     with torch.no_grad():
         H = model(*inputs(graph), particles=K).belief.embeddings
-        return model.readout.head(model.readout.pool(H, model.prepare(*inputs(graph))[1]))[0]
+        return model.readout.head(model.readout.pool(H, GraphBatch.from_tensors(*inputs(graph))))[0]
 
 
 def z_score(a: Tensor, b: Tensor) -> float:
@@ -51,7 +52,7 @@ def test_the_mean_over_draws_is_an_invariant(share: float) -> None:
 def test_the_prediction_is_the_mean_of_the_particles_outputs() -> None:
     model, graph = build(in_channels=3, share=0.5, particles=5), random_graph(7, 9, 3, dtype=torch.float64)
     output = model(*graph[:2])
-    batch = model.prepare(*graph[:2])[1]
+    batch = GraphBatch.from_tensors(*graph[:2])
     alone = [model.readout.head(model.readout.pool(output.belief.embeddings[:, k], batch)) for k in range(5)]
     torch.testing.assert_close(output.prediction, torch.stack(alone).mean(0))
     more = model(*graph[:2], particles=9).belief.embeddings[:, :5]
@@ -62,7 +63,7 @@ def test_the_prediction_is_the_mean_of_the_particles_outputs() -> None:
 def test_share_is_the_part_of_the_columns_that_is_random(share: float, random: int) -> None:
     model = build(in_channels=3, share=share)
     x, edge_index, _ = random_graph(20, 30, 3, dtype=torch.float64)
-    h, _, noise = model.prepare(x, edge_index)
+    h, _, noise, *_ = model.prepare(GraphBatch.from_tensors(x, edge_index))
     H = model.initialise(h, noise, torch.arange(200))  # [N, K, D]
     assert H.shape == (20, 200, D)
     assert torch.equal(H[..., random:], model.encode_nodes(x)[:, None].expand(-1, 200, -1))

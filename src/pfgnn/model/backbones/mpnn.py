@@ -4,8 +4,8 @@ from typing import Unpack
 
 from torch import Tensor, nn
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
-from pfgnn.model.batch import GraphBatch
 from pfgnn.ops.segments import segment_mean, spread
 
 

@@ -5,8 +5,8 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
-from pfgnn.model.batch import GraphBatch
 from pfgnn.model.context import Context
 from pfgnn.model.norms import GraphNorm
 from pfgnn.model.numeric import check_positive

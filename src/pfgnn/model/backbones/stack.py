@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from torch import Tensor, nn
 
-from pfgnn.model.batch import GraphBatch, make_batch
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
 from pfgnn.model.norms import NORMS, MarkNorm, Norm
@@ -90,7 +90,7 @@ class Stack(nn.Module):
         Pass a prebuilt ``graph`` to avoid building it again.
         """
         if graph is None:
-            graph = make_batch(x.flatten(1), edge_index, edge_attr, batch)
+            graph = GraphBatch.from_tensors(x.flatten(1), edge_index, edge_attr, batch)
         return self.refine(x, graph)
 
     def refine(

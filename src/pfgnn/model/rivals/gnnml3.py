@@ -5,8 +5,8 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr, particles_like
-from pfgnn.model.batch import GraphBatch, make_batch
 from pfgnn.model.context import Context
 from pfgnn.model.numeric import check_positive
 from pfgnn.model.rivals.dense import places
@@ -89,7 +89,9 @@ class GNNML3(Stack):
         entries = torch.cat([torch.zeros_like(edge_index[0]), torch.ones_like(loops[0])])[:, None]  # of the identity
         supports = spectral_supports(edge_index, edges, batch, graph.num_graphs, self.frequencies, self.bandwidth)
         supports = torch.cat([entries, supports], 1).to(x.dtype)
-        return super().refine(x, make_batch(x.flatten(1), edges, supports, batch), context, exchange, layers)
+        return super().refine(
+            x, GraphBatch.from_tensors(x.flatten(1), edges, supports, batch), context, exchange, layers
+        )
 
 
 @torch.no_grad()

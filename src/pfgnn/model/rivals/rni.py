@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from pfgnn.model.base import Pass
 from pfgnn.model.belief import initial_belief
 from pfgnn.model.context import Context
 from pfgnn.model.features import Constant, encoder
 from pfgnn.model.individualise import RandomNormal
 from pfgnn.model.numeric import check_positive
-from pfgnn.model.pfgnn import Output
+from pfgnn.model.output import Output
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.rivals.alone import Alone
 
@@ -57,25 +58,10 @@ class RNI(Alone):
         left = self.width - self.random
         self.encode_nodes = encoder("x", in_channels, left) if left else Unread("x", 0)
 
-    def forward(
-        self,
-        x: Tensor | None,
-        edge_index: Tensor,
-        edge_attr: Tensor | None = None,
-        batch: Tensor | None = None,
-        *,
-        particles: int | None = None,
-        seed: int | Tensor | None = None,
-        graph_key: Tensor | None = None,
-        node_key: Tensor | None = None,
-        chunk: int | None = None,
-        num_graphs: int | None = None,
-        padding: int = 0,
-    ) -> Output:
-        """Predict from K initialisations; the arguments are those of :meth:`PFGNN.forward`."""
-        K = self.particles if particles is None else check_positive("particles", particles)
-        h, graph, noise = self.prepare(x, edge_index, edge_attr, batch, seed, graph_key, node_key, num_graphs, padding)
-        chunks = torch.split(torch.arange(K, device=h.device), self._chunk(chunk, K))
+    def predict(self, given: Pass) -> Output:
+        """Predict from K initialisations."""
+        h, graph, noise, K, chunk, _ = given
+        chunks = torch.split(torch.arange(K, device=h.device), chunk)
         H = torch.cat(
             [self.refine[0](self.initialise(h, noise, k), graph, Context(noise, 0, k)) for k in chunks], 1
         )  # [N, K, D]

@@ -1,7 +1,9 @@
 """Batches: each field against a plain loop over the graphs, and against PyG."""
 
 import random
+from collections import defaultdict
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Batch as PyGBatch
 
-from pfgnn.data import batching
-from pfgnn.data.batching import (
-    MOST_LOOPS,
-    PADDING_SIZE,
-    Batch,
-    Loader,
-    Resident,
-    join_graphs,
-    neighbour_lists,
-    pad_batch,
-)
+from pfgnn.data import loader as loading
+from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.loader import Loader, Resident, join_graphs
+from pfgnn.data.padding import MOST_LOOPS, PADDING_SIZE, pad_batch
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, GINE, PFGNN
 from pfgnn.testing import TOLERANCE
@@ -58,9 +53,8 @@ def random_dataset(seed: int, graphs: int, task: Task = CLASSES, nodes: int = 6,
 
 def by_loop(dataset: Dataset, graphs: list[int]) -> dict[str, Tensor]:
     """The fields of a batch, graph by graph."""
-    names = {*Batch._fields, "row_start"} - {"num_graphs", "node_level"}
-    fields: dict[str, list[Any]] = {name: [] for name in names}
-    nodes_before = edges_before = 0
+    fields: dict[str, list[Any]] = defaultdict(list)
+    nodes_before = 0
     for place, g in enumerate(graphs):
         n, e = int(dataset.node_counts[g]), int(dataset.edge_counts[g])
         a, b = int(dataset.node_counts[:g].sum()), int(dataset.edge_counts[:g].sum())
@@ -74,16 +68,14 @@ def by_loop(dataset: Dataset, graphs: list[int]) -> dict[str, Tensor]:
         fields["graph_key"].append(dataset.key[g : g + 1].astype(np.int64))
         fields["pos"].append(np.zeros((n, 3)) if dataset.pos is None else dataset.pos[a : a + n])
         fields["sizes"].append(np.array([n]))
-        fields["row_start"].append(np.array([edges_before + (edges[1] < v).sum() for v in range(n)]))
-        nodes_before, edges_before = nodes_before + n, edges_before + e
-    fields["row_start"].append(np.array([edges_before]))
+        nodes_before += n
     whole = {name: torch.from_numpy(np.concatenate(parts)) for name, parts in fields.items()}
     whole["edge_index"] = whole["edge_index"].T
     whole["y"] = whole["y"] if whole["y"].is_floating_point() else whole["y"].long()
     return whole
 
 
-def assert_equals_loop(batch: Batch, dataset: Dataset, graphs: list[int]) -> None:
+def assert_equals_loop(batch: GraphBatch, dataset: Dataset, graphs: list[int]) -> None:
     want = by_loop(dataset, graphs)
     assert (batch.num_graphs, batch.node_level) == (len(graphs), dataset.task.level == "node")
     for name, tensor in want.items():
@@ -110,8 +102,19 @@ def build(dataset: Dataset, **options: Any) -> PFGNN:
     return model.eval()
 
 
-def predict(model: PFGNN, batch: Batch) -> Tensor:
-    return model(batch.x, batch.edge_index, batch.edge_attr, batch.batch, graph_key=batch.graph_key).prediction
+def own_keys(batch: GraphBatch) -> list[int]:
+    """The keys of a batch's graphs."""
+    found: list[int] = batch.tensors()["graph_key"].tolist()
+    return found
+
+
+def keys(loader: Loader, epoch: int, start: int = 0) -> list[list[int]]:
+    """The keys of each batch's graphs."""
+    return [own_keys(batch) for batch in loader.epoch(epoch, start)]
+
+
+def predict(model: PFGNN, batch: GraphBatch) -> Tensor:
+    return model(batch).prediction
 
 
 @settings(max_examples=60, deadline=None)
@@ -129,7 +132,7 @@ def test_every_field_equals_a_loop(
     dataset = random_dataset(seed, graphs, task, bare=bare)
     order = np.random.default_rng(seed).integers(0, graphs, 2 * graphs)  # any order, some twice
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "ROWS_AT_ONCE", 20 * at_once)
+        patch.setattr(loading, "ROWS_AT_ONCE", 20 * at_once)
         loader = Loader(dataset, order, batch_size)
         batches = list(loader)
     assert len(batches) == len(loader)
@@ -142,7 +145,7 @@ def test_batches_are_made_on_the_device(device: torch.device, task: Task) -> Non
     dataset = random_dataset(1, 30, task)
     resident = Resident(dataset, device)
     for number, batch in enumerate(Loader(resident, batch_size=8)):
-        assert {field.device.type for field in batch if isinstance(field, Tensor)} == {device.type}
+        assert {tensor.device.type for tensor in batch.tensors().values()} == {device.type}
         assert_equals_loop(batch, dataset, list(range(30))[8 * number : 8 * number + 8])
     assert_equals_loop(resident.collate([3, 3, 29]), dataset, [3, 3, 29])
 
@@ -173,15 +176,9 @@ def test_a_batch_equals_that_of_pyg(task: Task) -> None:
         assert torch.equal(batch.sizes, want.ptr.diff())
 
 
-def test_edges_are_sorted_by_target_and_row_start_points_at_them() -> None:
+def test_edges_are_sorted_by_target() -> None:
     for batch in Loader(random_dataset(3, 20), batch_size=7):
-        source, target = batch.edge_index
-        assert (target.diff() >= 0).all()
-        assert batch.row_start[0] == 0
-        assert batch.row_start[-1] == len(target)
-        for node in range(len(batch.batch)):
-            own = slice(int(batch.row_start[node]), int(batch.row_start[node + 1]))
-            assert torch.equal(source[own], source[target == node])
+        assert (batch.edge_index[1].diff() >= 0).all()
 
 
 def test_the_order_depends_on_seed_and_epoch_alone() -> None:
@@ -190,14 +187,14 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
 
     def order(seed: int, epoch: int, batch_size: int = 8) -> list[int]:
         loader = Loader(dataset, chosen, batch_size, shuffle=True, seed=seed)
-        return torch.cat([batch.graph_key for batch in loader.epoch(epoch)]).tolist()
+        return list(chain.from_iterable(keys(loader, epoch)))
 
     orders = {(seed, epoch): order(seed, epoch) for seed in range(3) for epoch in range(3)}
-    assert len({tuple(keys) for keys in orders.values()}) == 9
-    for (seed, epoch), keys in orders.items():
-        assert keys == order(seed, epoch) == order(seed, epoch, batch_size=11)
+    assert len({tuple(found) for found in orders.values()}) == 9
+    for (seed, epoch), found in orders.items():
+        assert found == order(seed, epoch) == order(seed, epoch, batch_size=11)
         assert dataset.key is not None
-        assert sorted(keys) == sorted(dataset.key[chosen].tolist())  # every graph once
+        assert sorted(found) == sorted(dataset.key[chosen].tolist())  # every graph once
 
 
 def test_the_global_generators_are_left_alone() -> None:
@@ -213,7 +210,7 @@ def test_without_shuffling_every_epoch_is_in_order() -> None:
     loader = Loader(dataset, batch_size=6)
     for epoch in (0, 1):
         assert dataset.key is not None
-        assert torch.cat([batch.graph_key for batch in loader.epoch(epoch)]).tolist() == dataset.key.tolist()
+        assert list(chain.from_iterable(keys(loader, epoch))) == dataset.key.tolist()
     assert [batch.num_graphs for batch in loader] == [6, 6, 6, 2]
 
 
@@ -230,7 +227,7 @@ def test_a_graph_has_the_same_key_and_prediction_in_any_batch() -> None:
     shuffled = np.random.default_rng(0).permutation(12)
     together = resident.collate(shuffled)
     assert dataset.key is not None
-    assert together.graph_key.tolist() == dataset.key[shuffled].tolist()
+    assert own_keys(together) == dataset.key[shuffled].tolist()
     assert_near(predict(model, together), alone[shuffled])
     part = dataset.subset([7, 2])
     assert_near(predict(model, Resident(part).collate([1, 0])), alone[[2, 7]])
@@ -258,19 +255,18 @@ def test_padding_adds_graphs_and_nothing_else(task: Task, multiple: int, device:
         assert torch.equal(*batch.edge_index[:, e:])
         assert e <= E < e + multiple
         rows = n if task.level == "node" else plain.num_graphs
-        real = {"x": n, "batch": n, "pos": n, "row_start": n + 1, "edge_attr": e, "y": rows}
+        real = {"x": n, "batch": n, "pos": n, "edge_attr": e, "y": rows}
         for name, length in {**real, "graph_key": plain.num_graphs, "sizes": plain.num_graphs}.items():
             assert torch.equal(getattr(batch, name)[:length], getattr(plain, name)), name
         assert torch.equal(batch.edge_index[:, :e], plain.edge_index)
-        assert len(batch.y) == (N if task.level == "node" else plain.num_graphs + graphs)
-        assert batch.num_graphs == plain.num_graphs
+        assert len(batch.tensors()["y"]) == (N if task.level == "node" else plain.num_graphs + graphs)
+        assert batch.real_graphs == plain.num_graphs
+        assert torch.equal(batch.real.nonzero()[:, 0], torch.arange(plain.num_graphs, device=device))
         sizes = torch.bincount(batch.batch)
         assert torch.equal(batch.sizes, sizes)
-        assert len(sizes) == len(batch.graph_key) == plain.num_graphs + graphs
+        assert len(sizes) == len(own_keys(batch)) == batch.num_graphs == plain.num_graphs + graphs
         assert 1 <= sizes[plain.num_graphs :].min() <= sizes[plain.num_graphs :].max() <= -(-(N - n) // graphs)
         assert (batch.batch.diff() >= 0).all()
-        counted = torch.bincount(batch.edge_index[1], minlength=N).cumsum(0)
-        assert torch.equal(batch.row_start[1:], counted)
         assert (batch.edge_index[1].diff() >= 0).all()
         assert_near(predict(model, batch)[:rows], predict(model, plain))
 
@@ -280,9 +276,9 @@ def test_padding_knows_the_level_when_there_are_as_many_graphs_as_nodes(task: Ta
     dataset = random_dataset(8, 5, task, nodes=1)
     plain = Resident(dataset).collate(range(5))
     batch = pad_batch(plain, 8, 8)
-    assert len(plain.y) == len(plain.batch) == plain.num_graphs == 5
-    assert len(batch.y) == (8 if task is NODES else 6)
-    assert len(predict(build(dataset), batch)) == len(batch.y)
+    assert len(plain.tensors()["y"]) == len(plain.batch) == plain.num_graphs == 5
+    assert len(batch.tensors()["y"]) == (8 if task is NODES else 6)
+    assert len(predict(build(dataset), batch)) == len(batch.tensors()["y"])
 
 
 def test_padding_makes_few_shapes() -> None:
@@ -292,26 +288,6 @@ def test_padding_makes_few_shapes() -> None:
         for pad in (None, (64, 64))
     }
     assert len(shapes[64, 64]) <= 6 < len(shapes[None])
-
-
-def test_neighbour_lists_equal_a_loop(device: torch.device) -> None:
-    for batch in Loader(Resident(random_dataset(10, 20), device), batch_size=6):
-        width = int(batch.row_start.diff().max()) + 1
-        sources, numbers = neighbour_lists(batch, width)
-        edges = batch.edge_index.T.tolist()
-        for node in range(len(batch.batch)):
-            own = [(place, source) for place, (source, target) in enumerate(edges) if target == node]
-            rest = [-1] * (width - len(own))
-            assert sources[node].tolist() == [source for _, source in own] + rest
-            assert numbers[node].tolist() == [place for place, _ in own] + rest
-
-
-def test_neighbour_lists_that_are_too_narrow_are_refused() -> None:
-    batch = next(iter(Loader(random_dataset(11, 20), batch_size=20)))
-    largest = int(batch.row_start.diff().max())
-    neighbour_lists(batch, largest)
-    with pytest.raises(ValueError, match=f"width must be at least the largest in-degree {largest}, but it is"):
-        neighbour_lists(batch, largest - 1)
 
 
 @pytest.mark.parametrize(
@@ -353,26 +329,16 @@ def test_read_only_and_strided_arrays_are_taken() -> None:
         array.setflags(write=False)
     other = Dataset("locked", dataset.task, **locked)
     for got, want in zip(Loader(other, batch_size=4), Loader(dataset, batch_size=4), strict=True):
-        assert torch.equal(got.x, want.x)
+        assert torch.equal(got.tensors()["x"], want.tensors()["x"])
         assert torch.equal(got.edge_index, want.edge_index)
 
 
 def test_a_plain_loop_over_a_shuffled_loader_has_a_new_order_each_time() -> None:
     loader = Loader(random_dataset(0, 12, CLASSES), batch_size=12, shuffle=True)
-    first, second = (next(iter(loader)).graph_key.tolist() for _ in range(2))
+    first, second = (own_keys(next(iter(loader))) for _ in range(2))
     assert first != second
-    assert next(loader.epoch(0)).graph_key.tolist() == first
-    assert next(loader.epoch(1)).graph_key.tolist() == second
-
-
-def test_neighbour_lists_of_a_padded_batch_leave_the_padding_out() -> None:
-    loader = Loader(random_dataset(0, 12, CLASSES), batch_size=5)
-    for batch in loader:
-        width = max(1, int(batch.row_start.diff().max()))
-        plain, padded = neighbour_lists(batch, width), neighbour_lists(pad_batch(batch, 64, 64), width)
-        for mine, theirs in zip(plain, padded, strict=True):
-            assert torch.equal(theirs[: len(mine)], mine)
-            assert (theirs[len(mine) :] == -1).all()
+    assert own_keys(next(loader.epoch(0))) == first
+    assert own_keys(next(loader.epoch(1))) == second
 
 
 @pytest.mark.parametrize(
@@ -381,12 +347,7 @@ def test_neighbour_lists_of_a_padded_batch_leave_the_padding_out() -> None:
 def test_integer_targets_have_the_dtype_of_their_loss(loss: str, dtype: torch.dtype) -> None:
     dataset = random_dataset(0, 3, Task("graph", 2 if loss == "cross_entropy" else 1, loss, "mae"))
     dataset = replace(dataset, y=np.array([[0], [1], [1]]))
-    assert next(iter(Loader(dataset))).y.dtype == dtype
-
-
-def keys(loader: Loader, epoch: int, start: int = 0) -> list[list[int]]:
-    """The keys of each batch's graphs."""
-    return [batch.graph_key.tolist() for batch in loader.epoch(epoch, start)]
+    assert next(iter(Loader(dataset))).tensors()["y"].dtype == dtype
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 5])
@@ -439,12 +400,13 @@ def test_joined_graphs_are_their_disjoint_union(count: int) -> None:
     assert joined.sizes.tolist() == [int(dataset.node_counts[group].sum()) for group in groups]
     place = {graph: number for number, group in enumerate(groups) for graph in group}
     assert joined.batch.tolist() == [place[int(graph)] for graph in batch.batch]
-    assert joined.graph_key.tolist() == [batch.graph_key.tolist()[group[0]] for group in groups]
+    assert own_keys(joined) == [own_keys(batch)[group[0]] for group in groups]
     for name in ("x", "edge_index", "edge_attr", "y", "pos"):  # nodes and edges stay as they are
         assert torch.equal(getattr(joined, name), getattr(batch, name))
     model = build(dataset)
     last = Resident(dataset).collate(groups[-1])
-    union = last._replace(batch=torch.zeros_like(last.batch), graph_key=last.graph_key[:1])
+    key = last.tensors()["graph_key"][:1]
+    union = last.with_fields(batch=torch.zeros_like(last.batch), num_graphs=1, graph_key=key)
     assert_near(predict(model, joined)[-len(last.batch) :], predict(model, union))
 
 

@@ -1,50 +1,21 @@
 """Batches: index lists turned into one graph of many by vectorised gathering, on any device."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from pfgnn.data.batch import GraphBatch
 from pfgnn.data.columns import check_numbers
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.padding import choose_multiples, pad_batch
 
 Indices = npt.NDArray[np.int64]
 
 # Batches are gathered this many nodes and edges at a time: enough to spread the ops' overhead, and some megabytes.
 ROWS_AT_ONCE = 2**20
-MOST_LOOPS = 4  # at a node that is padding
-PADDING_SIZE = 32  # about how many nodes a graph has that is padding, unless the loops need more
-
-
-class Batch(NamedTuple):
-    """Several graphs as one: N nodes, E directed edges sorted by target, G graphs.
-
-    Features keep the small dtypes they are stored in.
-
-    Fields: ``x`` [N, F], with F = 0 where there are no features; ``edge_index`` [2, E]; ``edge_attr`` [E, Fe] or None;
-    ``batch`` [N]; ``y`` [G, C], or [N, C] at ``node_level``; ``graph_key`` [G]; ``pos`` [N, 3] or None; ``sizes`` [G],
-    nodes a graph; ``num_graphs``, without those that are padding.
-    """
-
-    x: Tensor
-    edge_index: Tensor
-    edge_attr: Tensor | None
-    batch: Tensor
-    y: Tensor
-    graph_key: Tensor
-    pos: Tensor | None
-    sizes: Tensor
-    num_graphs: int
-    node_level: bool = False
-
-    @property
-    def row_start(self) -> Tensor:
-        """Where each node's incoming edges begin, as in compressed sparse rows: [N + 1]."""
-        degree = torch.bincount(self.edge_index[1], minlength=len(self.batch))
-        return torch.nn.functional.pad(degree.cumsum(0), (1, 0))
 
 
 class Resident:
@@ -81,21 +52,25 @@ class Resident:
             if array is not None
         }
 
-    def collate(self, graphs: npt.ArrayLike) -> Batch:
+    def multiples(self, graphs: Indices, batch_size: int) -> tuple[int, int] | None:
+        """To what multiples batches of these graphs are best padded, see :func:`choose_multiples`."""
+        return choose_multiples(self.node_counts[graphs], self.edge_counts[graphs], batch_size)
+
+    def collate(self, graphs: npt.ArrayLike) -> GraphBatch:
         """The batch of the graphs of the given numbers, in their order."""
         numbers = check_numbers("graphs", graphs, len(self.node_counts))
         if not len(numbers):
             raise ValueError("graphs must hold at least one number, but it is empty")
         return next(self.batches(numbers, len(numbers)))
 
-    def batches(self, graphs: Indices, batch_size: int) -> Iterator[Batch]:
+    def batches(self, graphs: Indices, batch_size: int) -> Iterator[GraphBatch]:
         """The graphs of the given numbers in batches: gathered all at once, for the ops' overhead, then cut up."""
         place = np.arange(len(graphs))
         begins, within = place[::batch_size], place % batch_size
         sizes, lengths = self.node_counts[graphs], self.edge_counts[graphs]
         nodes, edges = (np.add.reduceat(counts, begins) for counts in (sizes, lengths))  # of each batch
         first = _before(sizes)
-        chosen, size = self._put(graphs), self._put(sizes)
+        chosen = self._put(graphs)
         node_rows = self._spread(self.node_first[graphs], sizes, slope=1)
         edge_rows = self._spread(self.edge_first[graphs], lengths, slope=1)
 
@@ -108,19 +83,18 @@ class Resident:
 
         n, e = nodes.tolist(), edges.tolist()
         nothing = [None] * len(n)
-        columns = (  # in the order of Batch
-            gather("x", node_rows).split(n),
-            edge_index.split(e, 1),
-            gather("edge_attr", edge_rows).split(e) if "edge_attr" in self.tensors else nothing,
-            self._spread(within, sizes).long().split(n),
-            (y if y.is_floating_point() else y.to(self.y_dtype)).split(n if self.node_level else batch_size),
-            gather("key", chosen).long().split(batch_size),
-            gather("pos", node_rows).split(n) if "pos" in self.tensors else nothing,
-            size.split(batch_size),
-            np.diff(begins, append=len(graphs)).tolist(),
-            [self.node_level] * len(n),
-        )
-        yield from map(Batch._make, zip(*columns, strict=True))
+        columns = {
+            "edge_index": edge_index.split(e, 1),
+            "batch": self._spread(within, sizes).long().split(n),
+            "num_graphs": np.diff(begins, append=len(graphs)).tolist(),
+            "x": gather("x", node_rows).split(n),
+            "edge_attr": gather("edge_attr", edge_rows).split(e) if "edge_attr" in self.tensors else nothing,
+            "y": (y if y.is_floating_point() else y.to(self.y_dtype)).split(n if self.node_level else batch_size),
+            "pos": gather("pos", node_rows).split(n) if "pos" in self.tensors else nothing,
+            "graph_key": gather("key", chosen).long().split(batch_size),
+        }
+        for fields in zip(*columns.values(), strict=True):
+            yield GraphBatch(**dict(zip(columns, fields, strict=True)), node_level=self.node_level)
 
     def _spread(self, values: Indices, counts: Indices, slope: int = 0) -> Tensor:
         """Numbers a graph as numbers a row: values[g] + slope * i in the i-th of the counts[g] rows of graph g.
@@ -180,12 +154,12 @@ class Loader:
         """Number of batches an epoch."""
         return -(-len(self.graphs) // self.batch_size)
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[GraphBatch]:
         """The batches of the next epoch: 0 the first time, then 1, and so on."""
         self.epochs_begun += 1
         return self.epoch(self.epochs_begun - 1)
 
-    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+    def epoch(self, number: int, start: int = 0) -> Iterator[GraphBatch]:
         """The batches of one epoch from the ``start``-th on, in an order of the epoch's own if shuffled."""
         order = self.graphs
         if self.shuffle:
@@ -209,71 +183,12 @@ class Loader:
         return np.concatenate(own) if own else order
 
 
-def pad_batch(batch: Batch, node_multiple: int, edge_multiple: int) -> Batch:
-    """The batch with some graphs more, of enough nodes and loops to make round numbers.
-
-    Nodes and edges grow to the next multiples of the two numbers, and graphs by a number that follows from the first,
-    so that few shapes occur. The nodes are spread over the graphs, and the loops over the nodes, for what a graph or a
-    node has may be summed one after the other.
-    """
-    if min(node_multiple, edge_multiple) < 1:
-        raise ValueError(f"multiples must be at least 1, but they are {node_multiple} and {edge_multiple}")
-    nodes, edges = batch.batch.numel(), batch.edge_index.shape[1]
-    graphs = -(-node_multiple // PADDING_SIZE)
-    more, more_edges = graphs + -(nodes + graphs) % node_multiple, -edges % edge_multiple
-    while more_edges > MOST_LOOPS * more:
-        more += node_multiple
-
-    def longer(rows: Tensor, by: int) -> Tensor:
-        return torch.cat([rows, rows.new_zeros(by, *rows.shape[1:])])
-
-    node = torch.arange(more, device=batch.batch.device)
-    loops = (nodes + torch.arange(more_edges, device=node.device) * more // max(1, more_edges)).expand(2, -1)
-    ends = torch.arange(graphs + 1, device=node.device) * more // graphs
-    return Batch(
-        x=longer(batch.x, more),
-        edge_index=torch.cat([batch.edge_index, loops], 1),
-        edge_attr=None if batch.edge_attr is None else longer(batch.edge_attr, more_edges),
-        batch=torch.cat([batch.batch, batch.num_graphs + torch.searchsorted(ends[1:], node, right=True)]),
-        y=longer(batch.y, more if batch.node_level else graphs),
-        graph_key=longer(batch.graph_key, graphs),
-        pos=None if batch.pos is None else longer(batch.pos, more),
-        sizes=torch.cat([batch.sizes, ends.diff().to(batch.sizes.dtype)]),
-        num_graphs=batch.num_graphs,
-        node_level=batch.node_level,
-    )
-
-
-def join_graphs(batch: Batch, count: int) -> Batch:
+def join_graphs(batch: GraphBatch, count: int) -> GraphBatch:
     """The batch with every ``count`` consecutive graphs as one graph, their disjoint union; at node level only."""
     if not batch.node_level:
         raise ValueError("graphs can be joined at node level only, for a graph's target is not that of a union")
-    place = torch.arange(batch.num_graphs, device=batch.batch.device) // count
-    graphs = -(-batch.num_graphs // count)
-    return batch._replace(
-        batch=batch.batch // count,
-        graph_key=batch.graph_key[::count],
-        sizes=batch.sizes.new_zeros(graphs).index_add(0, place, batch.sizes),
-        num_graphs=graphs,
-    )
-
-
-def neighbour_lists(batch: Batch, width: int) -> tuple[Tensor, Tensor]:
-    """Padded neighbour lists for graphs of bounded degree: sources and edge numbers, both [N, width], -1 for none.
-
-    The nodes of graphs that are padding have none.
-    """
-    source, target = batch.edge_index
-    real = batch.batch[target] < batch.num_graphs
-    place = torch.arange(len(source), device=source.device)[real]
-    source, target = source[real], target[real]
-    column = place - batch.row_start[target]
-    if len(source) and int(column.max()) >= width:
-        raise ValueError(f"width must be at least the largest in-degree {int(column.max()) + 1}, but it is {width}")
-    sources = source.new_full((len(batch.batch), width), -1)
-    edges = sources.clone()
-    sources[target, column], edges[target, column] = source, place
-    return sources, edges
+    key = None if batch.graph_key is None else batch.graph_key[::count]
+    return batch.with_fields(batch=batch.batch // count, graph_key=key, num_graphs=-(-batch.num_graphs // count))
 
 
 def _before(counts: Indices) -> Indices:

@@ -1,0 +1,251 @@
+"""A batch: several graphs as one. Made and checked here or by the loader, and trusted everywhere else."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from pfgnn.ops.segments import Segments, make_segments
+from pfgnn.ops.side_stream import beside, joined
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+class GraphBatch:
+    """Several graphs as one: N nodes, E directed edges, G graphs.
+
+    Make one with :meth:`from_tensors`, :meth:`from_pyg` or a :class:`pfgnn.data.Loader`, which check or know their
+    input. The constructor itself checks nothing.
+
+    Args:
+        edge_index: source and target of each edge, [2, E], in order of the targets.
+        batch: the graph number of each node, [N], sorted.
+        num_graphs: G.
+        x: node features, [N, F], or None.
+        edge_attr: edge features, [E, ...], or None.
+        y: targets, [G, C], or [N, C] at node level, or None.
+        pos: positions of the nodes, [N, 3], or None.
+        graph_key: a number per graph that its draws depend on, [G], or None to make it from the edges.
+        node_key: a number per node, likewise, [N], or None for its position in its graph.
+        padding: how many of the graphs, the last ones, only fill up the batch.
+        node_level: whether the targets belong to nodes.
+    """
+
+    def __init__(
+        self,
+        edge_index: Tensor,
+        batch: Tensor,
+        num_graphs: int,
+        x: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        y: Tensor | None = None,
+        pos: Tensor | None = None,
+        graph_key: Tensor | None = None,
+        node_key: Tensor | None = None,
+        padding: int = 0,
+        node_level: bool = False,
+    ) -> None:
+        self.edge_index, self.batch, self.num_graphs = edge_index, batch, num_graphs
+        self.x, self.edge_attr, self.y, self.pos = x, edge_attr, y, pos
+        self.graph_key, self.node_key = graph_key, node_key
+        self.padding, self.node_level = padding, node_level
+
+    @classmethod
+    def from_tensors(
+        cls,
+        x: Tensor | None,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        *,
+        graph_key: Tensor | None = None,
+        node_key: Tensor | None = None,
+    ) -> "GraphBatch":
+        """Check the tensors that a PyG model takes, and put the edges in order of their targets.
+
+        Args:
+            x: node features, [N, F]; None where there are none and ``batch`` tells the number of nodes.
+            edge_index: directed edges, [2, E]; an undirected edge stands in both directions.
+            edge_attr: edge features, [E, Fe].
+            batch: graph number of each node, [N], sorted; None for one graph.
+            graph_key, node_key: see the class.
+        """
+        _check_types(x=x, edge_index=edge_index, edge_attr=edge_attr, batch=batch)
+        num_nodes = _num_nodes(x, batch)
+        if x is not None and not torch.isfinite(x).all():
+            raise ValueError("x must be finite, but it holds NaN or infinity")
+        _check_edges(edge_index, edge_attr, num_nodes)
+        if batch is None:
+            batch = torch.zeros(num_nodes, dtype=torch.int64, device=edge_index.device)
+        num_graphs = _count_graphs(edge_index, batch)
+        for name, key, length in (("graph_key", graph_key, num_graphs), ("node_key", node_key, num_nodes)):
+            if key is not None:
+                _check_key(name, key, length)
+        target = edge_index[1]
+        if (target[1:] < target[:-1]).any():
+            order = target.argsort(stable=True)
+            edge_index = edge_index[:, order]
+            edge_attr = None if edge_attr is None else edge_attr[order]
+        return cls(edge_index, batch, num_graphs, x, edge_attr, graph_key=graph_key, node_key=node_key)
+
+    @classmethod
+    def from_pyg(cls, data: "Data") -> "GraphBatch":
+        """A PyG ``Data`` or ``Batch``, with x, edge_attr, y, pos and graph_key where it has them."""
+        own = {name: getattr(data, name, None) for name in ("x", "edge_attr", "batch", "graph_key", "y", "pos")}
+        x, batch = own["x"], own["batch"]
+        if x is None and batch is None and data.num_nodes is not None:
+            batch = torch.zeros(data.num_nodes, dtype=torch.int64)
+        made = cls.from_tensors(x, data.edge_index, own["edge_attr"], batch, graph_key=own["graph_key"])
+        return made.with_fields(y=own["y"], pos=own["pos"])
+
+    @property
+    def real_graphs(self) -> int:
+        """How many graphs are no padding."""
+        return self.num_graphs - self.padding
+
+    @cached_property
+    def real(self) -> Tensor:
+        """Whether each graph is no padding, bool [G]."""
+        return torch.arange(self.num_graphs, device=self.batch.device) < self.real_graphs
+
+    def with_fields(self, **changed: Any) -> "GraphBatch":
+        """A batch with some other fields; nothing is checked."""
+        return GraphBatch(**{name: getattr(self, name) for name in FIELDS} | changed)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All fields that are tensors, by name."""
+        return {name: value for name in FIELDS if isinstance(value := getattr(self, name), Tensor)}
+
+    @cached_property
+    def nodes(self) -> Segments:
+        """The nodes of each graph."""
+        return make_segments(self.batch, self.num_graphs, ordered=True)
+
+    @cached_property
+    def sources(self) -> Segments:
+        """The edges that leave each node."""
+        return make_segments(self.edge_index[0], len(self.batch), ordered=False, other=self.edge_index[1])
+
+    @contextmanager
+    def edges_being_sorted(self) -> Iterator[None]:
+        """Find :attr:`sources`, which sorts the edges, on a GPU beside what runs within."""
+        with joined(self.edge_index):
+            with beside(self.edge_index):
+                _ = self.sources
+            yield
+
+    @cached_property
+    def targets(self) -> Segments:
+        """The edges that reach each node."""
+        return make_segments(self.edge_index[1], len(self.batch), ordered=True)
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        """Nodes per graph, [G]."""
+        return self.nodes.counts
+
+    @property
+    def first(self) -> Tensor:
+        """The first node of each graph, [G]."""
+        return self.sizes.cumsum(0) - self.sizes
+
+
+FIELDS = tuple(signature(GraphBatch).parameters)
+
+
+def as_batch(
+    x: Any,
+    edge_index: Tensor | None,
+    edge_attr: Tensor | None,
+    batch: Tensor | None,
+    graph_key: Tensor | None,
+    node_key: Tensor | None,
+) -> GraphBatch:
+    """What a model was called with: a GraphBatch as it is, or one made of a PyG ``Data`` or of tensors, checked."""
+    if isinstance(x, Tensor) or x is None or not hasattr(x, "edge_index"):
+        if edge_index is None:
+            raise ValueError("edge_index must be given, unless a GraphBatch or a PyG Data holds it")
+        return GraphBatch.from_tensors(x, edge_index, edge_attr, batch, graph_key=graph_key, node_key=node_key)
+    for name, value in (("edge_index", edge_index), ("edge_attr", edge_attr), ("batch", batch)):
+        if value is not None:
+            raise ValueError(f"{name} must be left out where a whole {type(x).__name__} is given, which has its own")
+    graph = x if isinstance(x, GraphBatch) else GraphBatch.from_pyg(x)
+    keys = {"graph_key": (graph_key, graph.num_graphs), "node_key": (node_key, len(graph.batch))}
+    given = {name: _check_key(name, key, length) for name, (key, length) in keys.items() if key is not None}
+    return graph.with_fields(**given) if given else graph
+
+
+def _check_types(**arguments: Any) -> None:
+    for name, value in arguments.items():
+        if not isinstance(value, Tensor) and (value is not None or name == "edge_index"):
+            raise TypeError(f"{name} must be a torch tensor, but it is a {type(value).__name__}")
+
+
+def _check_edges(edge_index: Tensor, edge_attr: Tensor | None, num_nodes: int) -> None:
+    if edge_index.dtype != torch.int64:
+        raise TypeError(f"edge_index must have dtype int64, but it has {_name(edge_index)}")
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise ValueError(f"edge_index must have shape [2, E], but it has {list(edge_index.shape)}")
+    if edge_index.numel() and not (int(edge_index.min()) >= 0 and int(edge_index.max()) < num_nodes):
+        low, high = int(edge_index.min()), int(edge_index.max())
+        raise ValueError(f"edge_index must lie in 0..{num_nodes - 1} for {num_nodes} nodes, but it spans {low}..{high}")
+    if edge_attr is None:
+        return
+    if edge_attr.shape[:1] != edge_index.shape[1:]:
+        raise ValueError(
+            f"edge_attr must have one row for each of {edge_index.shape[1]} edges, "
+            f"but its shape is {list(edge_attr.shape)}"
+        )
+    if not torch.isfinite(edge_attr).all():
+        raise ValueError("edge_attr must be finite, but it holds NaN or infinity")
+
+
+def _check_key(argument: str, key: Tensor, length: int) -> Tensor:
+    """The key, or a sentence where it is not int64 of the right length."""
+    if not isinstance(key, Tensor):
+        raise TypeError(f"{argument} must be a torch tensor, but it is a {type(key).__name__}")
+    if key.dtype != torch.int64:
+        raise TypeError(f"{argument} must have dtype int64, but it has {key.dtype}")
+    if key.shape != (length,):
+        raise ValueError(f"{argument} must have shape {[length]}, but it has {list(key.shape)}")
+    return key
+
+
+def _num_nodes(x: Tensor | None, batch: Tensor | None) -> int:
+    if x is None and batch is None:
+        raise ValueError("x is None, so batch must be given to say how many nodes there are")
+    if x is not None and x.dim() != 2:
+        raise ValueError(f"x must have shape [N, F], but it has {list(x.shape)}")
+    if batch is not None and batch.dtype != torch.int64:
+        raise TypeError(f"batch must have dtype int64, but it has {_name(batch)}")
+    if batch is not None and batch.dim() != 1:
+        raise ValueError(f"batch must have shape [N], but it has {list(batch.shape)}")
+    if x is not None and batch is not None and len(x) != len(batch):
+        raise ValueError(f"batch must have one entry per node, but it has {len(batch)} for {len(x)} rows of x")
+    num_nodes = max(0 if x is None else len(x), 0 if batch is None else len(batch))
+    if num_nodes == 0:
+        raise ValueError("the batch is empty: x must hold at least one node")
+    return num_nodes
+
+
+def _count_graphs(edge_index: Tensor, batch: Tensor) -> int:
+    if (batch[1:] < batch[:-1]).any() or int(batch[0]) < 0:
+        raise ValueError("batch must be sorted and not negative, but it is not")
+    gaps = (batch[1:] - batch[:-1] > 1).nonzero()
+    if len(gaps) or int(batch[0]) > 0:
+        missing = int(batch[gaps[0]]) + 1 if len(gaps) and int(batch[0]) == 0 else 0
+        raise ValueError(f"batch must name every graph from 0 on, but graph {missing} has no node")
+    crossing = batch[edge_index[0]] != batch[edge_index[1]]
+    if crossing.any():
+        u, v = edge_index[:, crossing][:, 0].tolist()
+        raise ValueError(f"edge_index must stay within a graph, but edge ({u}, {v}) joins two graphs of batch")
+    return int(batch[-1]) + 1
+
+
+def _name(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")

@@ -1,0 +1,171 @@
+"""What all models here share: how they are called, encoded features, and random numbers."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+
+from pfgnn.data.batch import GraphBatch, as_batch
+from pfgnn.model.exchange import Exchange
+from pfgnn.model.features import Constant, encoder
+from pfgnn.model.norms import BatchNorm
+from pfgnn.model.numeric import check_positive
+from pfgnn.model.output import Output
+from pfgnn.model.randomness import Noise, default_graph_key, default_node_key, make_noise
+from pfgnn.model.refine import Refine
+from pfgnn.ops.hashing import fold
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+class Pass(NamedTuple):
+    """The input of one pass, ready to be computed with.
+
+    Fields:
+        H: encoded node features, [N, D].
+        graph: the graphs, their edge features encoded.
+        noise: the random numbers.
+        particles: K.
+        chunk: how many particles are computed at a time.
+        strict: whether to check what parts compute, such as a policy's scores; on a GPU that waits for the device.
+    """
+
+    H: Tensor
+    graph: GraphBatch
+    noise: Noise
+    particles: int
+    chunk: int
+    strict: bool
+
+
+class GraphModel(nn.Module, ABC):
+    """A model of graphs: it encodes the features of a batch, then a subclass predicts.
+
+    Args:
+        width: D.
+        in_channels: number of continuous node features, or category counts per column, or 0 for none.
+        edge_channels: the same for edges; None hands ``edge_attr`` to the backbone as it is.
+        particles: K; may be changed at each call.
+    """
+
+    def __init__(
+        self, width: int, in_channels: int | Sequence[int], edge_channels: int | Sequence[int] | None, particles: int
+    ) -> None:
+        super().__init__()
+        self.width = width
+        self.particles = check_positive("particles", particles)
+        self.encode_nodes = encoder("x", in_channels, width)
+        self.encode_edges = None if edge_channels is None else encoder("edge_attr", edge_channels, width)
+        # The seed of the next training pass. Saved with the parameters, so that a resumed run draws as if unbroken.
+        self.register_buffer("passes", torch.zeros((), dtype=torch.int64))
+        self.passes: Tensor
+
+    @abstractmethod
+    def predict(self, given: Pass) -> Output:
+        """Compute the output of a pass."""
+
+    def forward(
+        self,
+        x: "Tensor | GraphBatch | Data | None",
+        edge_index: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        *,
+        particles: int | None = None,
+        seed: int | Tensor | None = None,
+        graph_key: Tensor | None = None,
+        node_key: Tensor | None = None,
+        chunk: int | None = None,
+    ) -> Output:
+        """Predict for a batch of graphs, given as tensors, as a PyG ``Data`` or ``Batch``, or as a GraphBatch.
+
+        Tensors and PyG's are checked. A GraphBatch was checked when it was made.
+
+        Args:
+            x: node features [N, F]; None where there are none and ``batch`` tells the number of nodes. Or all graphs.
+            edge_index: directed edges [2, E], source and target; an undirected edge stands in both directions.
+            edge_attr: edge features [E, Fe].
+            batch: graph number of each node [N], sorted; None for one graph.
+            particles: K for this call.
+            seed: of all draws. By default 0 in evaluation, and a new one each pass in training.
+            graph_key: a number per graph [G] that its draws depend on; by default made from its edges, and in a
+                training pass without a seed from its place too.
+            node_key: a number per node [N], likewise; by default the node's position in its graph.
+            chunk: particles computed at a time, to bound memory, and computed again for the gradient; the numbers stay
+                the same.
+        """
+        K = self.particles if particles is None else check_positive("particles", particles)
+        graph = as_batch(x, edge_index, edge_attr, batch, graph_key, node_key)
+        strict = not isinstance(x, GraphBatch)
+        return self.predict(self.prepare(graph, seed, strict)._replace(particles=K, chunk=self._chunk(chunk, K)))
+
+    def prepare(self, graph: GraphBatch, seed: int | Tensor | None = None, strict: bool = True) -> Pass:
+        """Encode the features (line 3) and bind the noise of a pass with all particles at once."""
+        H = self._encode_nodes(graph, strict)
+        graph = graph.with_fields(edge_attr=self._encode_edges(graph, H.dtype, strict))
+        with graph.edges_being_sorted():
+            graph_key, node_key = graph.graph_key, graph.node_key
+            if graph_key is None:
+                graph_key = default_graph_key(graph)
+                if self.training and seed is None:  # equal graphs of a batch draw apart, as a baseline over it needs
+                    graph_key = fold(graph_key, torch.arange(graph.num_graphs, device=H.device))
+            if node_key is None:
+                node_key = default_node_key(graph)
+            noise = make_noise(self._seed(seed), graph_key, node_key, graph.nodes)
+        return Pass(H, graph, noise, self.particles, self.particles, strict)
+
+    def _encode_nodes(self, graph: GraphBatch, strict: bool) -> Tensor:
+        x = graph.x
+        if x is None and not isinstance(self.encode_nodes, Constant):
+            raise ValueError("x is None, but the model was built with in_channels")
+        if x is not None and strict:
+            self.encode_nodes.check(x)
+        return self.encode_nodes(graph.batch if x is None else x)
+
+    def _encode_edges(self, graph: GraphBatch, dtype: torch.dtype, strict: bool) -> Tensor | None:
+        edge_attr = graph.edge_attr
+        refinements = [part for part in self.modules() if isinstance(part, Refine)]
+        if edge_attr is not None and not any(part.reads_edge_attr for part in refinements):
+            raise ValueError(
+                f"edge_attr was given, but the backbone {type(refinements[0].backbone).__name__} does not read it; "
+                "leave it out, or take one that does, such as GINE, PNA(edges=True) or MPNN"
+            )
+        if self.encode_edges is None:
+            return edge_attr.to(dtype) if edge_attr is not None and edge_attr.is_floating_point() else edge_attr
+        if edge_attr is None and not isinstance(self.encode_edges, Constant):
+            raise ValueError("edge_attr is None, but the model was built with edge_channels")
+        if strict and edge_attr is not None:
+            self.encode_edges.check(edge_attr)
+        return self.encode_edges(graph.edge_index[0] if edge_attr is None else edge_attr)
+
+    @property
+    def in_chunks(self) -> bool:
+        """Whether training may compute some particles at a time: no part looks at all of them at once."""
+        return not any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules()) and self.apart
+
+    @property
+    def apart(self) -> bool:
+        """Whether a particle's refinement does not depend on the others'."""
+        return not any(isinstance(part, Exchange) and part.of_mean is not None for part in self.modules())
+
+    def _chunk(self, chunk: int | None, K: int) -> int:
+        if chunk is None:
+            return K
+        if not self.apart:
+            raise ValueError("chunk must be None where particles exchange their mean, for each needs all the others")
+        if self.training and not self.in_chunks:
+            raise ValueError("chunk must be None in training with batch normalisation or dropout, whose numbers change")
+        return check_positive("chunk", chunk)
+
+    def _seed(self, seed: int | Tensor | None) -> int | Tensor:
+        if seed is not None:
+            return seed
+        if not self.training:
+            return 0
+        self.passes += 1
+        return self.passes.clone()
