@@ -11,8 +11,9 @@ from tests.training.training_samples import CONFIG, lines, trainer, weights
 from torch import nn
 
 from pfgnn.model import GIN, PFGNN
-from pfgnn.training import loop
+from pfgnn.training import state as kept_state
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
+from pfgnn.training.validate import Validation
 
 
 class Bad(nn.Module):
@@ -32,8 +33,8 @@ class Bad(nn.Module):
 def test_a_loss_that_is_no_number_stops_the_run_and_leaves_a_good_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int | None, seconds: float, kept: int
 ) -> None:
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", seconds)
-    monkeypatch.setattr(loop, "TIMES_ITS_OWN", 0.0)
+    monkeypatch.setattr(kept_state, "SECONDS_BETWEEN_CHECKPOINTS", seconds)
+    monkeypatch.setattr(kept_state, "WAIT_PER_SECOND_OF_WRITING", 0.0)
     of = trainer(tmp_path, replace(CONFIG, checkpoint_every=every), model=Bad(5))
     with pytest.raises(
         FloatingPointError, match=r"no longer finite, at update 6 or up to \d before; a smaller"
@@ -100,7 +101,7 @@ def test_a_full_disk_stops_the_run_with_its_cause_and_it_goes_on_later(tmp_path:
 def test_a_validation_without_a_value_is_never_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = trainer(tmp_path)
     values = iter([float("nan"), 0.25, float("nan"), 0.125])
-    monkeypatch.setattr(of, "_score", lambda graphs: next(values))
+    monkeypatch.setattr(Validation, "score", lambda self: next(values))
     of.train()
     assert (of.state.best, of.state.best_update) == (0.25, 4)
 
@@ -109,13 +110,13 @@ def test_the_record_names_the_weights_that_were_kept(tmp_path: Path, monkeypatch
     """Another machine may not come to the best weights again that a stopped run has kept."""
     first = trainer(tmp_path, replace(CONFIG, checkpoint_every=None))
     values = iter([0.5, 0.75])
-    monkeypatch.setattr(first, "_score", lambda graphs: next(values))  # then it stops, with its best of update 4
+    monkeypatch.setattr(Validation, "score", lambda self: next(values))  # then it stops, with its best of update 4
     with pytest.raises(StopIteration):
         first.train()
     again = trainer(tmp_path, replace(CONFIG, checkpoint_every=None))
     again.resume(tmp_path / LAST)
     assert again.state.update == 2
-    monkeypatch.setattr(again, "_score", lambda graphs: 0.25)
+    monkeypatch.setattr(Validation, "score", lambda self: 0.25)
     again.train()
     assert again.state.best_update == 2
     again.load_best()

@@ -19,7 +19,7 @@ from torch import Tensor
 from pfgnn.data.task import Task
 from pfgnn.experiments import run as running
 from pfgnn.model import GIN, PFGNN, Exchange, MLPPolicy
-from pfgnn.training import loop
+from pfgnn.training import state
 from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, Checkpoint, read_checkpoint, write_checkpoint
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
 from pfgnn.training.loop import Trainer
@@ -91,8 +91,8 @@ def ours() -> PFGNN:
 def _no_waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Checkpoints as often as they are asked for; or after the first validation only, for no other is due so soon."""
     if "first validation" not in request.node.name:
-        monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-        monkeypatch.setattr(loop, "TIMES_ITS_OWN", 0.0)
+        monkeypatch.setattr(state, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+        monkeypatch.setattr(state, "WAIT_PER_SECOND_OF_WRITING", 0.0)
 
 
 def made(folder: Path, case: str, **options: Any) -> Trainer:

@@ -1,11 +1,13 @@
-"""The graphs of a run."""
+"""The graphs of a run, and their batches."""
 
 from typing import NamedTuple
 
 import torch
+from lightning_fabric import Fabric
 from torch import Tensor
 
-from pfgnn.data.loader import Indices, Resident
+from pfgnn.data.loader import Indices, Loader, Resident
+from pfgnn.training.config import TrainingConfig
 
 
 class Examples(NamedTuple):
@@ -22,3 +24,43 @@ class Examples(NamedTuple):
             return self.targets[torch.from_numpy(graphs)]
         first, count = self.data.node_first[graphs].tolist(), self.data.node_counts[graphs].tolist()
         return torch.cat([self.targets[f : f + n] for f, n in zip(first, count, strict=True)])
+
+
+def make_loader(examples: Examples, config: TrainingConfig, seed: int, fabric: Fabric, pad: bool) -> Loader:
+    """The training batches of a run.
+
+    Args:
+        examples: the graphs.
+        config: of the training.
+        seed: of the order.
+        fabric: the devices, each of which gets a share of every batch.
+        pad: whether batches are padded to few shapes.
+    """
+    if len(examples.train) % config.block:
+        raise ValueError(f"training.block must divide the {len(examples.train)} training graphs, not {config.block}")
+    if config.union > 1 and fabric.world_size > 1:
+        raise ValueError("training.union must be 1 on several devices, where a batch is dealt out graph by graph")
+    batch_size = even_size(config, len(examples.train))
+    return Loader(
+        examples.data,
+        examples.train.reshape(-1, config.block).repeat(config.copies, 0).reshape(-1),
+        batch_size,
+        shuffle=True,
+        seed=seed,
+        pad=examples.data.multiples(examples.train, batch_size) if pad else None,
+        rank=fabric.global_rank,
+        world=fabric.world_size,
+        block=config.block,
+    )
+
+
+def even_size(config: TrainingConfig, graphs: int) -> int:
+    """The smallest batch size that gives an epoch no more batches than ``config.batch_size`` does.
+
+    So no batch is much smaller than the others; the numbers of a norm over the batch would be worth little there.
+
+    Args: config: of the training.  graphs: number of graphs to train on.
+    """
+    block = config.block if config.batch_size % config.block == 0 else 1
+    blocks, most = graphs * config.copies // block, config.batch_size // block
+    return max(1, -(-blocks // -(-blocks // most))) * block
