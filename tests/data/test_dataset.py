@@ -202,6 +202,32 @@ def test_a_subset_that_is_empty_or_beyond_is_refused() -> None:
         example().subset([0, 3])
 
 
+def test_a_number_gives_a_graph_and_several_give_a_dataset() -> None:
+    dataset = example()
+    graphs = dataset.to_pyg()
+    for number in (0, 2, -1, np.int64(1)):
+        got, want = dataset[number], graphs[number]
+        assert all(torch.equal(got[key], want[key]) for key in ("x", "edge_index", "edge_attr", "y", "pos"))
+    for several in (slice(0, 2), [0, 1], np.array([0, 1])):
+        assert_same(dataset[several], dataset.subset([0, 1]))
+    assert len(dataset[::2]) == 2
+    for wrong in (3, -4):
+        with pytest.raises(IndexError, match=rf"the graph must lie in 0\.\.2, but it is {wrong}"):
+            dataset[wrong]
+    with pytest.raises(TypeError):
+        dataset["train"]
+
+
+def test_a_loop_goes_through_all_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pfgnn.data.dataset.GRAPHS_AT_ONCE", 2)
+    sizes = [graph.num_nodes for graph in example()]
+    assert sizes == [3, 2, 1]
+
+
+def test_its_name_and_counts_take_one_line() -> None:
+    assert repr(example()) == "Dataset(example: 3 graphs, 6 nodes, 6 edges; graph level, 2 outputs)"
+
+
 def test_bare_edges() -> None:
     bare = example().without_edge_features()
     assert bare.edge_attr is None

@@ -1,9 +1,10 @@
 """A dataset: a few flat arrays for all graphs, their splits and their task."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-@dataclass(frozen=True, eq=False)
+GRAPHS_AT_ONCE = 1024  # that are made PyG's at a time
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """G graphs with N nodes and E directed edges in all, one after another in each array.
 
@@ -95,6 +99,31 @@ class Dataset:
     def __len__(self) -> int:
         """Number of graphs."""
         return len(self.node_counts)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> "Data": ...
+    @overload
+    def __getitem__(self, index: slice | npt.ArrayLike) -> "Dataset": ...
+    def __getitem__(self, index: Any) -> "Data | Dataset":
+        """One graph as PyG has it; for a slice or several numbers a dataset. A single number may count from the end."""
+        if isinstance(index, slice):
+            return self.subset(np.arange(len(self))[index])
+        if np.ndim(index) > 0:
+            return self.subset(index)
+        place = operator.index(index)
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"the graph must lie in 0..{len(self) - 1}, but it is {place}")
+        return self.subset([place % len(self)]).to_pyg()[0]
+
+    def __iter__(self) -> Iterator["Data"]:
+        """The graphs one after the other, as PyG has them."""
+        for begin in range(0, len(self), GRAPHS_AT_ONCE):
+            yield from self[begin : begin + GRAPHS_AT_ONCE].to_pyg()
+
+    def __repr__(self) -> str:
+        """One line: name, counts and task."""
+        counts = f"{len(self):,} graphs, {int(self.node_counts.sum()):,} nodes, {int(self.edge_counts.sum()):,} edges"
+        return f"Dataset({self.name}: {counts}; {self.task.level} level, {self.task.outputs} outputs)"
 
     @property
     def in_channels(self) -> int | tuple[int, ...]:
@@ -231,32 +260,10 @@ class Dataset:
         processes: int = 1,
         **parts: Any,
     ) -> "Dataset":
-        """A dataset from molecules; see :func:`pfgnn.data.molecules.featurise_many`. The rest as for from_graphs."""
-        from pfgnn.data.molecules import FEATURES, Molecule, featurise_many
+        """A dataset from molecules; see :func:`pfgnn.data.molecules.from_smiles`. The rest as for from_graphs."""
+        from pfgnn.data.molecules import from_smiles
 
-        if isinstance(smiles, str):
-            raise TypeError(f"smiles must be a sequence of SMILES, but it is one string, {smiles!r}")
-        molecules: list[Molecule] = []
-        for place, molecule in enumerate(featurise_many(smiles, features, processes)):
-            if isinstance(molecule, ValueError):
-                raise ValueError(f"molecule {place} (counted from 0) cannot be used: {molecule}")
-            molecules.append(molecule)
-        targets = as_targets(y)
-        return Dataset.from_arrays(
-            name,
-            task or guess_task(targets),
-            node_counts=np.array([len(molecule.x) for molecule in molecules], dtype=np.int64),
-            edge_counts=np.array([molecule.edge_index.shape[1] for molecule in molecules], dtype=np.int64),
-            edges=join_edges([molecule.edge_index for molecule in molecules]),
-            x=stack("x", [molecule.x for molecule in molecules]),
-            edge_attr=stack("edge_attr", [molecule.edge_attr for molecule in molecules]),
-            y=targets,
-            **{
-                "node_categories": FEATURES[features].node_categories,
-                "edge_categories": FEATURES[features].edge_categories,
-                **parts,
-            },
-        )
+        return from_smiles(smiles, y, features, task, name, processes, **parts)
 
     def to_pyg(self) -> list["Data"]:
         """One PyG graph each; see :func:`pfgnn.data.pyg.to_pyg`."""

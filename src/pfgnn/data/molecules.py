@@ -13,7 +13,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from pfgnn.data.columns import as_targets, guess_task, join_edges, stack
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.task import Task
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.smiles import rdkit_modules
 
@@ -232,3 +236,48 @@ FEATURES = {
         bonds=(Column("bond type", methodcaller("GetBondType"), ["SINGLE", "DOUBLE", "TRIPLE", "AROMATIC"], first=1),),
     ),
 }
+
+
+def from_smiles(
+    smiles: Sequence[str],
+    y: npt.ArrayLike,
+    features: str = "ogb",
+    task: Task | None = None,
+    name: str = "molecules",
+    processes: int = 1,
+    **parts: Any,
+) -> Dataset:
+    """A dataset from molecules.
+
+    Args:
+        smiles: a molecule each.
+        y: one row of targets a molecule.
+        features: which, see :func:`featurise_many`.
+        task: by default guessed from y.
+        name: of the dataset.
+        processes: how many work at it.
+        parts: splits and the like, as for :class:`Dataset`.
+    """
+    if isinstance(smiles, str):
+        raise TypeError(f"smiles must be a sequence of SMILES, but it is one string, {smiles!r}")
+    molecules: list[Molecule] = []
+    for place, molecule in enumerate(featurise_many(smiles, features, processes)):
+        if isinstance(molecule, ValueError):
+            raise ValueError(f"molecule {place} (counted from 0) cannot be used: {molecule}")
+        molecules.append(molecule)
+    targets = as_targets(y)
+    return Dataset.from_arrays(
+        name,
+        task or guess_task(targets),
+        node_counts=np.array([len(molecule.x) for molecule in molecules], dtype=np.int64),
+        edge_counts=np.array([molecule.edge_index.shape[1] for molecule in molecules], dtype=np.int64),
+        edges=join_edges([molecule.edge_index for molecule in molecules]),
+        x=stack("x", [molecule.x for molecule in molecules]),
+        edge_attr=stack("edge_attr", [molecule.edge_attr for molecule in molecules]),
+        y=targets,
+        **{
+            "node_categories": FEATURES[features].node_categories,
+            "edge_categories": FEATURES[features].edge_categories,
+            **parts,
+        },
+    )
