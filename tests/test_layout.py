@@ -6,8 +6,8 @@ from pathlib import Path
 import pfgnn
 
 SOURCE = Path(pfgnn.__file__).parent
-# Later groups may import from earlier ones. Modules beside the groups (cli, testing, ...) come last, files.py first.
-ORDER = ["files", "graphs", "ops", "data", "model", "training", "experiments", "report"]
+# Later groups may import from earlier ones. Modules beside the groups (testing, ...) come last, files.py first.
+ORDER = ["files", "graphs", "ops", "data", "model", "training", "experiments", "report", "cli"]
 
 
 def group(parts: tuple[str, ...]) -> int:

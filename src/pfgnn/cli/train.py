@@ -1,4 +1,4 @@
-"""The command line's training part: train, evaluate, predict."""
+"""The commands train, evaluate and predict."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+from pfgnn.cli.console import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pfgnn.training.log import Status
-
-console = Console()
 
 Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
 Directory = Annotated[Path, typer.Argument(help="A run directory that `pfgnn train` made.")]

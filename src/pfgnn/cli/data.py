@@ -1,18 +1,17 @@
-"""The command line's data part: list, info, prepare, verify, convert."""
+"""The commands data list, info, prepare, verify and convert."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from pfgnn.cli.console import console
 from pfgnn.files import write_atomically
 
 app = typer.Typer(no_args_is_help=True, help="Datasets by name, and your own.")
-console = Console()
 
 REJECTS_SHOWN = 20
 

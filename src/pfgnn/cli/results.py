@@ -1,16 +1,15 @@
-"""The command line's results part: tables, reproduce, report, curves."""
+"""The commands tables, reproduce, report and curves."""
 
 import signal
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-console = Console()
+from pfgnn.cli.console import console
 
 Results = Annotated[Path, typer.Option(help="Folder of the gathered records.")]
 
