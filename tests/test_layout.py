@@ -6,8 +6,9 @@ from pathlib import Path
 import pfgnn
 
 SOURCE = Path(pfgnn.__file__).parent
-# Later groups may import from earlier ones. Modules beside the groups (testing, ...) come last, files.py first.
-ORDER = ["files", "graphs", "ops", "data", "model", "training", "experiments", "report", "cli"]
+# Later groups may import from earlier ones. Modules beside the groups (testing, ...) come last,
+# the small modules that all groups may use come first.
+ORDER = ["lazy", "files", "graphs", "ops", "data", "model", "training", "experiments", "report", "cli"]
 
 
 def group(parts: tuple[str, ...]) -> int:
