@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pfgnn.arguments import check_positive
 from pfgnn.experiments.record import provenance
 from pfgnn.graphs import csl
 from pfgnn.model import GIN, PFGNN
-from pfgnn.model.numeric import check_positive
 from pfgnn.training.distinguish import told_apart
 from pfgnn.training.objective import Objective
 

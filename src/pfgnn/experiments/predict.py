@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pfgnn.arguments import check_positive
 from pfgnn.data import Dataset
 from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
@@ -18,7 +19,6 @@ from pfgnn.experiments.run import CONFIG, load_weights, read_record
 from pfgnn.experiments.settings import read_config
 from pfgnn.files import write_atomically
 from pfgnn.graphs.graph6 import read_graph6
-from pfgnn.model.numeric import check_positive
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict

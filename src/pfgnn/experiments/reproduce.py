@@ -11,12 +11,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from pfgnn.arguments import check_positive
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.gathered import Record, gather, read_gathered
 from pfgnn.experiments.record import read_json
 from pfgnn.experiments.settings import config_mapping, parse_config, read_config
 from pfgnn.experiments.tables import Row, find_table, row_file
-from pfgnn.model.numeric import check_positive
 
 PFGNN = (sys.executable, "-m", "pfgnn")
 POLL = 0.05  # seconds from one look at the running processes to the next
