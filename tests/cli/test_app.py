@@ -8,7 +8,7 @@ import pytest
 from tests.cli.process import pfgnn
 
 from pfgnn.cli.demo import demo
-from pfgnn.experiments.demo import DemoConfig
+from pfgnn.experiments.demo_config import DemoConfig
 
 
 def test_demo_prints_a_table_and_writes_record_and_pictures(tmp_path: Path) -> None:

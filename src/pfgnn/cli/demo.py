@@ -18,14 +18,17 @@ def demo(
     updates: Annotated[int, typer.Option(help="Training updates of each model.")] = 150,
 ) -> None:
     """Tell apart graphs that GIN cannot: train GIN and PF-GNN on CSL, print a table, draw pictures."""
-    from pfgnn.experiments.demo import SKIPS, DemoConfig, run_demo
+    from pfgnn.experiments.demo_config import SKIPS, DemoConfig
+
+    config = DemoConfig(seed=seed, steps=steps, particles=particles, updates=updates)
+    out.mkdir(parents=True, exist_ok=True)  # fails now rather than after the training
+
+    from pfgnn.experiments.demo import run_demo
     from pfgnn.files import write_json
     from pfgnn.graphs import csl
     from pfgnn.report.curves import plot_curves
     from pfgnn.report.walk import plot_walk, record_walk
 
-    config = DemoConfig(seed=seed, steps=steps, particles=particles, updates=updates)
-    out.mkdir(parents=True, exist_ok=True)  # fails now rather than after the training
     columns = (
         TextColumn("{task.description:14}"),
         BarColumn(),

@@ -84,8 +84,6 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Folder for report.md and plots.")] = None,
 ) -> None:
     """Print tables, the paper's numbers beside ours, and write them as Markdown with plots; nothing is run."""
-    from pfgnn.files import write_atomically
-    from pfgnn.report.plots import plot_table
     from pfgnn.report.tables import markdown, table_lines, tables_with_records
 
     chosen = names or tables_with_records(results)
@@ -94,6 +92,9 @@ def report(
     for name in chosen:
         _print_table(results, name)
     if out is not None:
+        from pfgnn.files import write_atomically
+        from pfgnn.report.plots import plot_table
+
         parts = [markdown(name, table_lines(results, name), plot_table(results, name, out)) for name in chosen]
         text = "\n".join(["# The paper's tables and ours\n", *parts])
         write_atomically(out / "report.md", lambda temporary: temporary.write_text(text))

@@ -15,7 +15,8 @@ from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
 from pfgnn.experiments.build import Inputs, adapt
-from pfgnn.experiments.run import CONFIG, load_weights, read_record
+from pfgnn.experiments.directory import CONFIG, read_record
+from pfgnn.experiments.run import load_weights
 from pfgnn.experiments.settings import read_config
 from pfgnn.files import write_atomically
 from pfgnn.graphs.graph6 import read_graph6

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from pfgnn.arguments import check_positive
 from pfgnn.experiments.config import Config
+from pfgnn.experiments.directory import RECORD
 from pfgnn.experiments.gathered import Record, gather, read_gathered
-from pfgnn.experiments.record import read_json
 from pfgnn.experiments.settings import config_mapping, parse_config, read_config
 from pfgnn.experiments.tables import Row, find_table, row_file
+from pfgnn.files import read_json
 
 PFGNN = (sys.executable, "-m", "pfgnn")
 POLL = 0.05  # seconds from one look at the running processes to the next
@@ -188,7 +189,7 @@ def _finish(job: Job, process: "subprocess.Popen[bytes]") -> str | None:
 
 
 def _gather_if_finished(job: Job) -> bool:
-    path = job.directory / "record.json"
+    path = job.directory / RECORD
     if not path.exists():
         return False
     record: Record = read_json(path)
