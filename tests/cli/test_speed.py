@@ -12,7 +12,7 @@ from pfgnn.cli import main
 try:
     main()
 finally:
-    print("imported:", *({"torch", "torch_geometric", "scipy"} & sys.modules.keys()))
+    print("imported:", *({"torch", "torch_geometric", "scipy", "matplotlib"} & sys.modules.keys()))
 """
 
 

@@ -108,10 +108,12 @@ def convert(
     rejects: Annotated[Path | None, typer.Option(help="A file for all rejected lines with their reasons.")] = None,
 ) -> None:
     """Turn your own graphs into one packed dataset; rejected lines are listed with the reason."""
-    from pfgnn.data.convert import convert as convert_file
-
+    path.stat()  # fails now if there is nothing
     if out.is_dir() or out.resolve() == path.resolve():
         raise ValueError(f"{out} must be a file to write, other than the one to read")
+
+    from pfgnn.data.convert import convert as convert_file
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:
         shown = bar.add_task(path.name, total=None)

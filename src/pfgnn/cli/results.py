@@ -106,11 +106,14 @@ def curves(
     out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("curves.png"),
 ) -> None:
     """Draw learning curves: training loss and validation by epoch, runs of one folder in one colour."""
-    from pfgnn.report.curves import Line, plot_training, read_metrics
+    from pfgnn.report.metrics import Line, read_metrics
 
     groups: dict[str, list[list[Line]]] = {}
     for run in runs:
         groups.setdefault(run.resolve().parent.name, []).append(read_metrics(run))
+
+    from pfgnn.report.curves import plot_training
+
     plot_training(groups, out)
     console.print(f"Wrote {out}.", markup=False)
 
