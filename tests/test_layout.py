@@ -8,7 +8,10 @@ import pfgnn
 SOURCE = Path(pfgnn.__file__).parent
 # Later groups may import from earlier ones. Modules beside the groups (testing, ...) come last,
 # the small modules that all groups may use come first.
-ORDER = ["lazy", "arguments", "files", "graphs", "ops", "data", "model", "training", "experiments", "report", "cli"]
+ORDER = [
+    *("errors", "lazy", "arguments", "files"),
+    *("graphs", "ops", "data", "model", "training", "experiments", "report", "cli"),
+]
 
 
 def group(parts: tuple[str, ...]) -> int:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import pfgnn
-from pfgnn import data, graphs, model
+from pfgnn import data, errors, graphs, model
 
 SLOW = {"torch", "numpy", "scipy", "matplotlib", "torch_geometric", "networkx"}
 
@@ -19,7 +19,7 @@ def loaded(code: str) -> set[str]:
 
 
 def test_the_models_names_can_be_imported_from_the_top() -> None:
-    homes = {**dict.fromkeys(model.__all__, model), "Graph": graphs, "load": data}
+    homes = {**dict.fromkeys(model.__all__, model), "Graph": graphs, "PFGNNError": errors, "load": data}
     assert set(pfgnn.__all__) == set(homes)
     for name, home in homes.items():
         assert getattr(pfgnn, name) is getattr(home, name)

@@ -33,6 +33,7 @@ __all__ = [
     "NoObservation",
     "NoResampling",
     "Output",
+    "PFGNNError",
     "PerParticle",
     "RandomNormal",
     "SetObservation",
@@ -47,6 +48,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from pfgnn.data.load import load
+    from pfgnn.errors import PFGNNError
     from pfgnn.graphs import Graph
     from pfgnn.model import (
         GAT,
@@ -85,9 +87,8 @@ if TYPE_CHECKING:
         mean_log_degree,
     )
 else:  # torch takes seconds to import, so it waits until a name is used
-    __getattr__ = lazy(
-        __name__, {**dict.fromkeys(__all__, "pfgnn.model"), "Graph": "pfgnn.graphs", "load": "pfgnn.data"}
-    )
+    _others = {"Graph": "pfgnn.graphs", "PFGNNError": "pfgnn.errors", "load": "pfgnn.data"}
+    __getattr__ = lazy(__name__, dict.fromkeys(__all__, "pfgnn.model") | _others)
 
 
 def __dir__() -> list[str]:

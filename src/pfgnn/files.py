@@ -11,7 +11,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file, or a sentence where there is none."""
     try:
         content = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # of the encoding too
         raise ValueError(f"{path} must hold JSON, but it does not: {error}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{path} must hold a JSON object, but it holds a {type(content).__name__}")

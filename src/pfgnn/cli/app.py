@@ -1,6 +1,9 @@
-"""The command line put together. What is wrong is said in one sentence, with exit status 2."""
+"""The command line put together, and what it says when something goes wrong."""
 
 import sys
+import traceback
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
@@ -11,6 +14,9 @@ from pfgnn.cli.demo import demo
 from pfgnn.cli.inspect import inspect
 from pfgnn.cli.results import curves, report, reproduce, tables
 from pfgnn.cli.train import evaluate, predict, train
+from pfgnn.errors import explain, is_bug
+
+WRONG_INPUT, BUG = 2, 1  # exit statuses
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, help=pfgnn.__doc__)
 app.add_typer(data.app, name="data")
@@ -18,11 +24,32 @@ for command in (train, evaluate, predict, tables, reproduce, report, curves, dem
     app.command()(command)
 
 
+@dataclass
+class Options:
+    """What stands before the command."""
+
+    debug: bool = False
+
+
+@app.callback()
+def read_options(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
+) -> None:
+    """Keep the options for :func:`main`."""
+    context.ensure_object(Options).debug = debug
+
+
 def main() -> None:
-    """Run the command line; wrong input ends with one sentence and status 2, never with a traceback."""
+    """Run the command line. Wrong input ends with one sentence and status 2, a bug with status 1."""
+    options = Options()
     try:
-        app()
-    except (ValueError, TypeError, OSError, ImportError, RuntimeError, ArithmeticError, MemoryError) as error:
-        wrong = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
-        errors.print("pfgnn:", str(wrong), style="red", markup=False, highlight=False)
-        sys.exit(2)
+        app(obj=options)
+    except Exception as error:
+        if options.debug:
+            traceback.print_exception(error)
+        said = explain(error)
+        if is_bug(error):
+            said += ". `pfgnn --debug ...` shows where it happened. Please report it."
+        errors.print("pfgnn:", said, style="red", markup=False, highlight=False)
+        sys.exit(BUG if is_bug(error) else WRONG_INPUT)

@@ -135,19 +135,23 @@ def check_features(path: Path, inputs: Inputs, dataset: Dataset) -> None:
 
 
 def _column(path: Path, name: str) -> list[str]:
-    with path.open(newline="") as file:
-        table = csv.DictReader(file)
-        if name not in (table.fieldnames or ()):
-            columns = ", ".join(table.fieldnames or ["none"])
-            raise ValueError(f"{path} must have a column {name}, but its columns are {columns}")
-        rows = []
-        for row in table:
-            if row[name] is None:  # the line ends before its column
-                raise ValueError(f"{path} must have a molecule in each line, but line {table.line_num} has none")
-            rows.append(row[name])
+    try:
+        with path.open(newline="") as file:
+            table = csv.DictReader(file)
+            columns = table.fieldnames or ()
+            rows = [(table.line_num, row.get(name)) for row in table]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read as a CSV table: {error}") from None
+    if name not in columns:
+        raise ValueError(f"{path} must have a column {name}, but its columns are {', '.join(columns) or 'none'}")
     if not rows:
         raise ValueError(f"{path} holds no molecules, but must have one a line")
-    return rows
+    molecules = []
+    for line, molecule in rows:
+        if molecule is None:  # the line ends before its column
+            raise ValueError(f"{path} must have a molecule in each line, but line {line} has none")
+        molecules.append(molecule)
+    return molecules
 
 
 def _features(inputs: Inputs, random_walks: int) -> str:

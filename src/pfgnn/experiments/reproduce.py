@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pfgnn.arguments import check_positive
+from pfgnn.errors import explain
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.directory import RECORD
 from pfgnn.experiments.gathered import Record, gather, read_gathered
@@ -160,8 +161,8 @@ def _run_here(job: Job, device: str) -> str | None:
     try:
         run(job.config, job.directory, device=device, resume="last")
         _gather_if_finished(job)
-    except (ValueError, TypeError, OSError, RuntimeError, ArithmeticError) as error:
-        return str(error)
+    except Exception as error:  # the other runs go on, as they do in processes of their own
+        return explain(error)
     return None
 
 
