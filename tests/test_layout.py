@@ -6,8 +6,12 @@ from pathlib import Path
 import pfgnn
 
 SOURCE = Path(pfgnn.__file__).parent
-# Later groups may import from earlier ones. Modules beside the groups (cli, testing, ...) come last, files.py first.
-ORDER = ["files", "graphs", "ops", "data", "model", "training", "experiments", "report"]
+# Later groups may import from earlier ones. Modules beside the groups (testing, ...) come last,
+# the small modules that all groups may use come first.
+ORDER = [
+    *("errors", "lazy", "arguments", "files"),
+    *("graphs", "ops", "data", "model", "training", "experiments", "report", "cli"),
+]
 
 
 def group(parts: tuple[str, ...]) -> int:

@@ -1,3 +1,95 @@
 """PF-GNN: any graph neural network plus a differentiable particle filter over the search tree."""
 
+from typing import TYPE_CHECKING
+
+from pfgnn.lazy import lazy
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "GAT",
+    "GCN",
+    "GIN",
+    "GINE",
+    "GNNML1",
+    "MPNN",
+    "PFGNN",
+    "PNA",
+    "Additive",
+    "Belief",
+    "ByDistance",
+    "CentralityPolicy",
+    "Distinct",
+    "ESSResampling",
+    "Exchange",
+    "GNNPolicy",
+    "Graph",
+    "Independent",
+    "MLPPolicy",
+    "MaxParticle",
+    "MeanParticle",
+    "Multiplicative",
+    "MultiplicativeRelu",
+    "NoObservation",
+    "NoResampling",
+    "Output",
+    "PFGNNError",
+    "PerParticle",
+    "RandomNormal",
+    "SetObservation",
+    "SoftResampling",
+    "StepTrace",
+    "StraightThrough",
+    "SystematicResampling",
+    "UniformPolicy",
+    "load",
+    "mean_log_degree",
+]
+
+if TYPE_CHECKING:
+    from pfgnn.data.load import load
+    from pfgnn.errors import PFGNNError
+    from pfgnn.graphs import Graph
+    from pfgnn.model import (
+        GAT,
+        GCN,
+        GIN,
+        GINE,
+        GNNML1,
+        MPNN,
+        PFGNN,
+        PNA,
+        Additive,
+        Belief,
+        ByDistance,
+        CentralityPolicy,
+        Distinct,
+        ESSResampling,
+        Exchange,
+        GNNPolicy,
+        Independent,
+        MaxParticle,
+        MeanParticle,
+        MLPPolicy,
+        Multiplicative,
+        MultiplicativeRelu,
+        NoObservation,
+        NoResampling,
+        Output,
+        PerParticle,
+        RandomNormal,
+        SetObservation,
+        SoftResampling,
+        StepTrace,
+        StraightThrough,
+        SystematicResampling,
+        UniformPolicy,
+        mean_log_degree,
+    )
+else:  # torch takes seconds to import, so it waits until a name is used
+    _others = {"Graph": "pfgnn.graphs", "PFGNNError": "pfgnn.errors", "load": "pfgnn.data"}
+    __getattr__ = lazy(__name__, dict.fromkeys(__all__, "pfgnn.model") | _others)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

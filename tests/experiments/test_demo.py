@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from pfgnn.experiments.demo import SKIPS, Batches, DemoConfig, DemoResult, run_demo
+from pfgnn.experiments.demo import Batches, DemoResult, run_demo
+from pfgnn.experiments.demo_config import SKIPS, DemoConfig
 from pfgnn.graphs import is_isomorphic, wl_equivalent
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training import Objective

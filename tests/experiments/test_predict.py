@@ -157,6 +157,7 @@ def test_molecules_from_a_table(molecules: Path, tmp_path: Path) -> None:
         ("", r"new\.csv must have a column smiles, but its columns are none"),
         ("smiles\n", r"new\.csv holds no molecules, but must have one a line"),
         ("smiles\nCCO\nC(C\n", r"molecule 1 \(counted from 0\) cannot be used: smiles 'C\(C' is not a valid molecule"),
+        ("smiles\n" + 200_000 * "C", r"new\.csv cannot be read as a CSV table: field larger than field limit"),
         ("id,smiles\n1,CCO\n2\n", r"new\.csv must have a molecule in each line, but line 3 has none"),
     ],
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pfgnn.errors import DivergedError
 from pfgnn.experiments import reproduce as running
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.gathered import read_gathered
@@ -160,14 +161,17 @@ def test_failures_are_told_and_the_others_run_on(stage: Stage, monkeypatch: pyte
 
 def test_a_single_run_at_a_time_stays_in_this_process(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(config: Config, directory: Path, **options: object) -> None:
-        if config.seed == 1:
-            raise FloatingPointError("the loss is no longer finite")
+        if config.seed < 2:
+            raise (DivergedError("the loss is no longer finite"), KeyError("loss"))[config.seed]
         write_json(directory / "record.json", {"config": config_mapping(config), "seed": config.seed, "results": {}})
 
     monkeypatch.setattr("pfgnn.experiments.run.run", run)
     failures = stage.reproduce(rows=["b"], jobs=1)
-    assert [failure.reason for failure in failures] == ["the loss is no longer finite"]
-    assert stage.keys("b") == [(0, 0), (2, 0)]
+    assert [failure.reason for failure in failures] == [
+        "the loss is no longer finite",
+        "this is a bug in pfgnn (KeyError: 'loss')",
+    ]
+    assert stage.keys("b") == [(2, 0)]
 
 
 def test_an_interrupt_stops_the_processes_and_the_next_call_goes_on(

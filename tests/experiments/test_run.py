@@ -19,7 +19,8 @@ from pfgnn.data import Dataset
 from pfgnn.data.task import Task
 from pfgnn.experiments import run as running
 from pfgnn.experiments.config import EvaluationConfig, ModelConfig
-from pfgnn.experiments.run import Run, checksum, evaluate_run, load_weights, read_record, run
+from pfgnn.experiments.directory import Resume, read_record
+from pfgnn.experiments.run import Run, checksum, evaluate_run, load_weights, run
 from pfgnn.experiments.settings import config_mapping, read_config
 from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, read_checkpoint
 from pfgnn.training.evaluate import predict
@@ -148,7 +149,7 @@ def interrupted(config: Any, directory: Path, update: int) -> None:
 
 
 @pytest.mark.parametrize("resume", ["last", "previous"])
-def test_an_interrupted_run_goes_on_from_either_checkpoint(tmp_path: Path, resume: running.Resume) -> None:
+def test_an_interrupted_run_goes_on_from_either_checkpoint(tmp_path: Path, resume: Resume) -> None:
     config = small(packed(tmp_path))
     whole = run(config, tmp_path / "whole", device="cpu")
     interrupted(config, tmp_path / "run", 4)

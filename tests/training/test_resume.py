@@ -17,7 +17,7 @@ from tests.training.training_samples import CONFIG, graphs, lines, trainer, weig
 from torch import Tensor
 
 from pfgnn.data.task import Task
-from pfgnn.experiments import run as running
+from pfgnn.experiments.directory import read_record
 from pfgnn.model import GIN, PFGNN, Exchange, MLPPolicy
 from pfgnn.training import state
 from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, Checkpoint, read_checkpoint, write_checkpoint
@@ -62,11 +62,11 @@ def test_a_run_killed_again_and_again_ends_with_the_same_weights(tmp_path: Path)
     owners = {name.split(".")[0] for name in read_checkpoint(tmp_path / "unbroken" / LAST).tensors}
     assert owners == {"model", "optimiser", "sums"}
     assert sum(map(len, kills)) >= KILLS
-    want = running.read_record(tmp_path / "unbroken")["results"]
+    want = read_record(tmp_path / "unbroken")["results"]
     for number in range(len(kills)):
         folder = tmp_path / f"broken-{number}"
         assert_same(tmp_path / "unbroken", folder, f"seed {seed}: {kills}")
-        assert running.read_record(folder)["results"] == want
+        assert read_record(folder)["results"] == want
 
 
 CONFIGS: dict[str, tuple[TrainingConfig, Task | None]] = {

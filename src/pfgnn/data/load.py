@@ -10,6 +10,7 @@ import pfgnn
 from pfgnn.data import generated
 from pfgnn.data.catalogue import Entry, find_entry
 from pfgnn.data.dataset import Dataset
+from pfgnn.errors import InputError, InputTypeError
 
 
 def load(name: str, root: str | Path | None = None, **options: Any) -> Dataset:
@@ -103,8 +104,11 @@ def _generate(name: str, entry: Entry, options: dict[str, Any]) -> Dataset:
     try:
         dataset = entry.generate(**options)
     except (TypeError, ValueError) as error:
+        if not options:
+            raise
+        wrong = InputTypeError if isinstance(error, TypeError) else InputError
         given = ", ".join(f"{key}={value!r}" for key, value in options.items())
-        raise type(error)(f"{name} cannot be generated with {given}: {error}") from error
+        raise wrong(f"{name} cannot be generated with {given}: {error}") from error
     return _keep(dataset, path)
 
 

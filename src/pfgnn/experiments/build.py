@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,10 +69,10 @@ NEED_EDGES = ("gine", "mpnn")
 
 def load_data(config: DataConfig, model: ModelConfig) -> Dataset:
     """The config's dataset, named or packed, with the edge features that are asked for and that the model reads."""
-    if config.name.endswith(".pfgnn"):
+    if config.file is not None:
         if config.options:
             raise ValueError(f"data.options must be empty for a packed file, but it is {config.options}")
-        dataset = Dataset.open(Path(config.name).expanduser())
+        dataset = Dataset.open(config.file)
     else:
         dataset = load(config.name, **config.options)
     return adapt(dataset, config, model)

@@ -1,6 +1,7 @@
 """What a run depends on, as typed dataclasses; `settings` reads them from YAML."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
@@ -42,6 +43,11 @@ class DataConfig:
     train: str = "train"
     validation: str | None = "validation"
     tests: tuple[str, ...] = ("test",)
+
+    @property
+    def file(self) -> Path | None:
+        """The packed file, if ``name`` is one."""
+        return Path(self.name).expanduser() if self.name.endswith(".pfgnn") else None
 
 
 @dataclass(frozen=True)

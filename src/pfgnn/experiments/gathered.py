@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pfgnn.experiments.record import read_json
-from pfgnn.files import write_json
+from pfgnn.files import read_json, write_json
 
 Record = dict[str, Any]  # a run's record.json
 Key = tuple[int, int | None]  # seed and fold

@@ -9,12 +9,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Resident
 from pfgnn.data.relabel import relabel
 from pfgnn.experiments.config import PairsConfig
-from pfgnn.model.numeric import check_positive
 from pfgnn.ops.hashing import fold
 from pfgnn.training.distinguish import FLOOR, RIDGE, hotelling, threshold
 from pfgnn.training.evaluate import Forward

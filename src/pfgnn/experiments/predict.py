@@ -9,16 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pfgnn.arguments import check_positive
 from pfgnn.data import Dataset
 from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
 from pfgnn.experiments.build import Inputs, adapt
-from pfgnn.experiments.run import CONFIG, load_weights, read_record
+from pfgnn.experiments.directory import CONFIG, read_record
+from pfgnn.experiments.run import load_weights
 from pfgnn.experiments.settings import read_config
 from pfgnn.files import write_atomically
 from pfgnn.graphs.graph6 import read_graph6
-from pfgnn.model.numeric import check_positive
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict
@@ -134,19 +135,23 @@ def check_features(path: Path, inputs: Inputs, dataset: Dataset) -> None:
 
 
 def _column(path: Path, name: str) -> list[str]:
-    with path.open(newline="") as file:
-        table = csv.DictReader(file)
-        if name not in (table.fieldnames or ()):
-            columns = ", ".join(table.fieldnames or ["none"])
-            raise ValueError(f"{path} must have a column {name}, but its columns are {columns}")
-        rows = []
-        for row in table:
-            if row[name] is None:  # the line ends before its column
-                raise ValueError(f"{path} must have a molecule in each line, but line {table.line_num} has none")
-            rows.append(row[name])
+    try:
+        with path.open(newline="") as file:
+            table = csv.DictReader(file)
+            columns = table.fieldnames or ()
+            rows = [(table.line_num, row.get(name)) for row in table]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read as a CSV table: {error}") from None
+    if name not in columns:
+        raise ValueError(f"{path} must have a column {name}, but its columns are {', '.join(columns) or 'none'}")
     if not rows:
         raise ValueError(f"{path} holds no molecules, but must have one a line")
-    return rows
+    molecules = []
+    for line, molecule in rows:
+        if molecule is None:  # the line ends before its column
+            raise ValueError(f"{path} must have a molecule in each line, but line {line} has none")
+        molecules.append(molecule)
+    return molecules
 
 
 def _features(inputs: Inputs, random_walks: int) -> str:

@@ -1,12 +1,10 @@
 """What a result needs to be believed: the code, the versions and the device it came from."""
 
-import json
 import os
 import platform
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -23,17 +21,6 @@ def provenance(device: torch.device) -> dict[str, str | None]:
         **{package: version(package) for package in ("torch", "torch_geometric", "numpy")},
         "device": name,
     }
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file, or a sentence where there is none."""
-    try:
-        content = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path} must hold JSON, but it does not: {error}") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} must hold a JSON object, but it holds a {type(content).__name__}")
-    return content
 
 
 def commit() -> str | None:

@@ -11,12 +11,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from pfgnn.arguments import check_positive
+from pfgnn.errors import explain
 from pfgnn.experiments.config import Config
+from pfgnn.experiments.directory import RECORD
 from pfgnn.experiments.gathered import Record, gather, read_gathered
-from pfgnn.experiments.record import read_json
 from pfgnn.experiments.settings import config_mapping, parse_config, read_config
 from pfgnn.experiments.tables import Row, find_table, row_file
-from pfgnn.model.numeric import check_positive
+from pfgnn.files import read_json
 
 PFGNN = (sys.executable, "-m", "pfgnn")
 POLL = 0.05  # seconds from one look at the running processes to the next
@@ -159,8 +161,8 @@ def _run_here(job: Job, device: str) -> str | None:
     try:
         run(job.config, job.directory, device=device, resume="last")
         _gather_if_finished(job)
-    except (ValueError, TypeError, OSError, RuntimeError, ArithmeticError) as error:
-        return str(error)
+    except Exception as error:  # the other runs go on, as they do in processes of their own
+        return explain(error)
     return None
 
 
@@ -188,7 +190,7 @@ def _finish(job: Job, process: "subprocess.Popen[bytes]") -> str | None:
 
 
 def _gather_if_finished(job: Job) -> bool:
-    path = job.directory / "record.json"
+    path = job.directory / RECORD
     if not path.exists():
         return False
     record: Record = read_json(path)

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from lightning_fabric import Fabric
@@ -15,8 +15,9 @@ from pfgnn.data import Dataset
 from pfgnn.data.loader import Indices, Resident
 from pfgnn.experiments.build import Inputs, build_model, describe, load_data, parts
 from pfgnn.experiments.config import Config
+from pfgnn.experiments.directory import CONFIG, RECORD, Resume, check_directory, read_record
 from pfgnn.experiments.pairs import tell_pairs_apart
-from pfgnn.experiments.record import provenance, read_json
+from pfgnn.experiments.record import provenance
 from pfgnn.experiments.settings import config_mapping, parse_config, read_config, write_config
 from pfgnn.files import write_json
 from pfgnn.training import checkpoint as files
@@ -27,10 +28,6 @@ from pfgnn.training.examples import Examples
 from pfgnn.training.log import Status
 from pfgnn.training.loop import Trainer, evaluation_seed
 from pfgnn.training.targets import Standardise
-
-CONFIG, RECORD, METRICS = "config.yaml", "record.json", "metrics.jsonl"
-
-Resume = Literal["no", "last", "previous"]
 
 
 @dataclass
@@ -120,8 +117,7 @@ def run(
         report: gets the status of the training now and then.
     """
     identity = config_mapping(config)
-    if resume == "no" and (directory / CONFIG).exists():
-        raise ValueError(f"{directory} must be a new directory, but it holds a run; resume it or choose another")
+    check_directory(directory, resume)
     if resume != "no" and (directory / RECORD).exists():
         record = read_record(directory)
         files.check_identity(directory / RECORD, config_mapping(parse_config(record["config"])), identity)
@@ -206,16 +202,6 @@ def checksum(dataset: Dataset) -> str:
     for name, array in sorted({**dataset.arrays(), **dataset.splits}.items()):
         crc = zlib.crc32(array.tobytes(), zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), crc))
     return f"{crc:08x}"
-
-
-def read_record(directory: Path) -> dict[str, Any]:
-    """The record of a finished run, or a sentence that says what is missing."""
-    path = directory / RECORD
-    if not path.exists():
-        started = (directory / CONFIG).exists()
-        why = "its run has not finished; resume it with `pfgnn train --resume`" if started else "no run is there"
-        raise ValueError(f"{directory} must hold a finished run, but {why}")
-    return read_json(path)
 
 
 def _writer(directory: Path, update: int) -> Any:

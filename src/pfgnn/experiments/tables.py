@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pfgnn.arguments import choose
 from pfgnn.experiments.measures import (
     ACCURACY,
     ERROR_RATIOS,
@@ -20,7 +21,6 @@ from pfgnn.experiments.measures import (
     VALIDATION_MAE,
     Measure,
 )
-from pfgnn.model.numeric import choose
 
 
 @dataclass(frozen=True)

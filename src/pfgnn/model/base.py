@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
+from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch, as_batch
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.features import Constant, encoder
 from pfgnn.model.norms import BatchNorm
-from pfgnn.model.numeric import check_positive
 from pfgnn.model.output import Output
 from pfgnn.model.randomness import Noise, default_graph_key, default_node_key, make_noise
 from pfgnn.model.refine import Refine

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from pfgnn.model.numeric import bounded, check_positive
+from pfgnn.arguments import check_positive
+from pfgnn.model.numeric import bounded
 from pfgnn.ops.embedding import look_up
 
 

@@ -5,9 +5,10 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.mlp import MLP
-from pfgnn.model.numeric import check_positive, largest
+from pfgnn.model.numeric import largest
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.sample import Draw
 from pfgnn.ops.distance import distances

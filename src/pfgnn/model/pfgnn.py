@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.base import GraphModel, Pass
@@ -14,7 +15,7 @@ from pfgnn.model.chunks import Chunks
 from pfgnn.model.context import Context
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.individualise import ByDistance, Individualise, Multiplicative
-from pfgnn.model.numeric import check_module, check_positive
+from pfgnn.model.numeric import check_module
 from pfgnn.model.observe import NoObservation, SetObservation
 from pfgnn.model.output import Output, StepTrace
 from pfgnn.model.policy import MLPPolicy, UniformPolicy, check_scores

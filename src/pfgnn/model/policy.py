@@ -5,8 +5,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
-from pfgnn.model.numeric import BOUND, check_positive
+from pfgnn.model.numeric import BOUND
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.refine import Refine
 from pfgnn.ops.draw import draw_vertex

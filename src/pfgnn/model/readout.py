@@ -7,10 +7,10 @@ from typing import NamedTuple, TypedDict, Unpack
 import torch
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive, choose
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.mlp import MLP
-from pfgnn.model.numeric import check_positive, choose
 from pfgnn.ops.particles import average_particles
 from pfgnn.ops.segments import segment_max, segment_mean, segment_sum, spread
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.belief import Belief
-from pfgnn.model.numeric import check_positive
 from pfgnn.model.policy import allowed_vertices, draw_vertices, log_probabilities, mark_used
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.ops.hashing import uniform

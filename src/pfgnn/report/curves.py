@@ -1,6 +1,5 @@
 """Learning curves."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,9 +8,8 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from pfgnn.report.metrics import Line
 from pfgnn.report.picture import save_picture
-
-Line = Mapping[str, float | None]  # of metrics.jsonl
 
 LABELS = {"loss": "loss in training", "validation": "metric in validation"}
 
@@ -33,21 +31,6 @@ def plot_curves(curves: Mapping[str, Sequence[float]], chance: float, path: Path
     save_picture(figure, path)
 
 
-def read_metrics(path: Path) -> list[Line]:
-    """The lines of a run's metrics: the run directory, or a file as metrics.jsonl in it is."""
-    file = path / "metrics.jsonl" if path.is_dir() else path
-    if not file.is_file():
-        raise ValueError(f"{path} must be a run directory or its metrics.jsonl, but {file} does not exist")
-    lines = file.read_text().splitlines()
-    try:
-        found = [json.loads(line) for line in lines]
-        if not found or not all({"epoch", "loss", "validation"} <= line.keys() for line in found):
-            raise ValueError
-    except (ValueError, AttributeError):
-        raise ValueError(f"{file} must hold lines of a run's metrics, as `pfgnn train` writes them") from None
-    return found
-
-
 def running_median(values: npt.NDArray[np.float64], window: int = 9) -> npt.NDArray[np.float64]:
     """The median of each value and those up to half a window before and after it, which single peaks do not move.
 
@@ -60,7 +43,8 @@ def running_median(values: npt.NDArray[np.float64], window: int = 9) -> npt.NDAr
 def plot_training(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> None:
     """By epoch the training loss, dashed, and the validation metric: faint each value, bold the running median.
 
-    Args: runs: the metrics of each run, see :func:`read_metrics`, by the name of its group, which has a colour.
+    Args:
+        runs: the metrics of each run, by the name of its group, which has a colour.
         path: of the picture.
     """
     figure = Figure(figsize=(7, 4), layout="constrained")

@@ -11,8 +11,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from pfgnn.arguments import check_positive
 from pfgnn.graphs.graph import Graph
-from pfgnn.model.numeric import check_positive
 from pfgnn.model.pfgnn import PFGNN
 from pfgnn.report.picture import save_picture
 

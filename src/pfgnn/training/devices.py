@@ -9,7 +9,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from lightning_fabric.strategies.strategy import Strategy
 from torch import Tensor
 
-from pfgnn.model.numeric import choose
+from pfgnn.arguments import choose
 
 # It advises lower precision on every start with a GPU; ours is asked for by name.
 logging.getLogger("lightning_fabric").setLevel(logging.WARNING)

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
+from pfgnn.arguments import choose
 from pfgnn.data.task import Task
-from pfgnn.model.numeric import choose
 from pfgnn.ops.segments import make_segments, segment_mean
 
 CLASSES = ("cross_entropy", "weighted_cross_entropy")

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torchmetrics.functional.classification import binary_auroc
 
+from pfgnn.arguments import choose
 from pfgnn.data.task import Task
-from pfgnn.model.numeric import choose
 
 Score = dict[str, float]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.model.numeric import choose
+from pfgnn.arguments import choose
 from pfgnn.model.output import StepTrace
 
 

@@ -5,9 +5,9 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import Options, Stack
-from pfgnn.model.numeric import check_positive
 from pfgnn.ops.segments import Segments, segment_max, segment_sum, spread
 
 

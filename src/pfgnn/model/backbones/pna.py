@@ -5,11 +5,11 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
 from pfgnn.model.context import Context
 from pfgnn.model.norms import GraphNorm
-from pfgnn.model.numeric import check_positive
 from pfgnn.ops.pna import After, Weights, pna
 
 

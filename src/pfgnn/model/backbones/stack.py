@@ -5,11 +5,11 @@ from typing import TypedDict
 
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive, choose
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
 from pfgnn.model.norms import NORMS, MarkNorm, Norm
-from pfgnn.model.numeric import check_positive, choose
 from pfgnn.model.randomness import Purpose
 from pfgnn.ops.dropout import dropout
 from pfgnn.ops.exchange import tell

@@ -5,10 +5,10 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr, particles_like
 from pfgnn.model.context import Context
-from pfgnn.model.numeric import check_positive
 from pfgnn.model.rivals.dense import places
 from pfgnn.ops.segments import segment_sum, spread
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive
 from pfgnn.model.backbones.stack import check_edge_attr
-from pfgnn.model.numeric import check_positive
 from pfgnn.model.rivals.alone import Alone
 from pfgnn.model.rivals.dense import places
 

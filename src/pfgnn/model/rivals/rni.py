@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from pfgnn.arguments import check_positive
 from pfgnn.model.base import Pass
 from pfgnn.model.belief import initial_belief
 from pfgnn.model.context import Context
 from pfgnn.model.features import Constant, encoder
 from pfgnn.model.individualise import RandomNormal
-from pfgnn.model.numeric import check_positive
 from pfgnn.model.output import Output
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.rivals.alone import Alone

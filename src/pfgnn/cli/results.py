@@ -1,16 +1,15 @@
-"""The command line's results part: tables, reproduce, report, curves."""
+"""The commands tables, reproduce, report and curves."""
 
 import signal
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-console = Console()
+from pfgnn.cli.console import console
 
 Results = Annotated[Path, typer.Option(help="Folder of the gathered records.")]
 
@@ -85,8 +84,6 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Folder for report.md and plots.")] = None,
 ) -> None:
     """Print tables, the paper's numbers beside ours, and write them as Markdown with plots; nothing is run."""
-    from pfgnn.files import write_atomically
-    from pfgnn.report.plots import plot_table
     from pfgnn.report.tables import markdown, table_lines, tables_with_records
 
     chosen = names or tables_with_records(results)
@@ -95,6 +92,9 @@ def report(
     for name in chosen:
         _print_table(results, name)
     if out is not None:
+        from pfgnn.files import write_atomically
+        from pfgnn.report.plots import plot_table
+
         parts = [markdown(name, table_lines(results, name), plot_table(results, name, out)) for name in chosen]
         text = "\n".join(["# The paper's tables and ours\n", *parts])
         write_atomically(out / "report.md", lambda temporary: temporary.write_text(text))
@@ -106,11 +106,14 @@ def curves(
     out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("curves.png"),
 ) -> None:
     """Draw learning curves: training loss and validation by epoch, runs of one folder in one colour."""
-    from pfgnn.report.curves import Line, plot_training, read_metrics
+    from pfgnn.report.metrics import Line, read_metrics
 
     groups: dict[str, list[list[Line]]] = {}
     for run in runs:
         groups.setdefault(run.resolve().parent.name, []).append(read_metrics(run))
+
+    from pfgnn.report.curves import plot_training
+
     plot_training(groups, out)
     console.print(f"Wrote {out}.", markup=False)
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.cli.process import pfgnn
 from tests.report.records import run, write
-from tests.test_cli import pfgnn
 from typer.testing import CliRunner
 
-from pfgnn import cli_results
+from pfgnn.cli.results import reproduce
 from pfgnn.experiments import reproduce as running
 from pfgnn.experiments.gathered import read_gathered
 from pfgnn.experiments.reproduce import Failure
@@ -89,7 +89,7 @@ def test_the_exit_status_tells_how_it_went(
     monkeypatch.setattr(running, "reproduce", stand_in)
     monkeypatch.setattr(signal, "signal", lambda number, handler: None)
     app = typer.Typer()
-    app.command()(cli_results.reproduce)
+    app.command()(reproduce)
     done = CliRunner().invoke(app, ["table14", "--results", str(tmp_path)])
     assert done.exit_code == status
     assert text in done.output

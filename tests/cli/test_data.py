@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.test_cli import pfgnn
+from tests.cli.process import pfgnn
 
 from pfgnn.data import Dataset
 from pfgnn.data.catalogue import ENTRIES

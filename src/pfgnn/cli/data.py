@@ -1,18 +1,17 @@
-"""The command line's data part: list, info, prepare, verify, convert."""
+"""The commands data list, info, prepare, verify and convert."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from pfgnn.cli.console import console
 from pfgnn.files import write_atomically
 
 app = typer.Typer(no_args_is_help=True, help="Datasets by name, and your own.")
-console = Console()
 
 REJECTS_SHOWN = 20
 
@@ -109,10 +108,12 @@ def convert(
     rejects: Annotated[Path | None, typer.Option(help="A file for all rejected lines with their reasons.")] = None,
 ) -> None:
     """Turn your own graphs into one packed dataset; rejected lines are listed with the reason."""
-    from pfgnn.data.convert import convert as convert_file
-
+    path.stat()  # fails now if there is nothing
     if out.is_dir() or out.resolve() == path.resolve():
         raise ValueError(f"{out} must be a file to write, other than the one to read")
+
+    from pfgnn.data.convert import convert as convert_file
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:
         shown = bar.add_task(path.name, total=None)

@@ -1,4 +1,7 @@
-"""The command line's training part: train, evaluate, predict."""
+"""The commands train, evaluate and predict.
+
+Each checks its input first and imports torch afterwards, which takes seconds.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+from pfgnn.cli.console import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pfgnn.experiments.config import DataConfig
     from pfgnn.training.log import Status
-
-console = Console()
 
 Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
 Directory = Annotated[Path, typer.Argument(help="A run directory that `pfgnn train` made.")]
@@ -34,20 +37,27 @@ def train(
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write metrics for TensorBoard too.")] = False,
 ) -> None:
     """Train and test a model; what was killed goes on with --resume, bit for bit on a CPU."""
-    from pfgnn.experiments.run import run
+    from pfgnn.experiments.directory import RECORD, Resume, check_directory
     from pfgnn.experiments.settings import read_config
 
     chosen = read_config(config, settings or ())
     if out is None:
         fold = "" if chosen.data.fold is None else f"-fold{chosen.data.fold}"
         out = Path("runs") / f"{config.stem}-seed{chosen.seed}{fold}"
+    start: Resume = "previous" if resume_previous else "last" if resume else "no"
+    check_directory(out, start)
+    if not (out / RECORD).exists():  # a finished run needs no data any more
+        check_data(chosen.data)
+
+    from pfgnn.experiments.run import run
+
     try:
         with progress_bar() as report:
             record = run(
                 chosen,
                 out,
                 device=device,
-                resume="previous" if resume_previous else "last" if resume else "no",
+                resume=start,
                 tensorboard=tensorboard,
                 report=report,
             )
@@ -69,12 +79,17 @@ def evaluate(
     device: Device = "auto",
 ) -> None:
     """Test a run's weights again: the recorded numbers, or others with --set evaluation.particles=64."""
-    from pfgnn.experiments.run import evaluate_run, read_record
+    from pfgnn.experiments.directory import CONFIG, read_record
+    from pfgnn.experiments.settings import read_config
 
     overrides = tuple(settings or ())
     if wrong := [override for override in overrides if not override.startswith("evaluation.")]:
         raise ValueError(f"only settings of evaluation can be changed here, but {wrong[0]!r} is another")
     recorded = read_record(directory)
+    check_data(read_config(directory / CONFIG, overrides).data)
+
+    from pfgnn.experiments.run import evaluate_run
+
     found = evaluate_run(directory, device=device, overrides=overrides)
     print_results(found)
     if not overrides:
@@ -93,12 +108,27 @@ def predict(
     device: Device = "auto",
 ) -> None:
     """Predict new graphs, each output with its Monte Carlo standard error."""
+    from pfgnn.experiments.directory import read_record
+
+    read_record(directory)
+    path.stat()  # both fail now if there is nothing
+
     from pfgnn.experiments.predict import predict_run
 
     found = predict_run(directory, path, draws=draws, particles=particles, smiles_column=smiles_column, device=device)
     found.write(out)
     what = "graphs" if found.where.shape[1] == 1 else "nodes"
     console.print(f"Wrote {len(found.mean)} {what}, means of {draws} draws, to {out}.", markup=False)
+
+
+def check_data(data: "DataConfig") -> None:
+    """Refuse data that do not exist, before torch is imported."""
+    from pfgnn.data.catalogue import find_entry
+
+    if data.file is None:
+        find_entry(data.name)
+    else:
+        data.file.stat()
 
 
 @contextmanager

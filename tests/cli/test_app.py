@@ -1,20 +1,14 @@
 """The command line as a user meets it: a process, its output and its exit status."""
 
 import json
-import subprocess
-import sys
 from inspect import signature
 from pathlib import Path
 
 import pytest
+from tests.cli.process import pfgnn
 
-from pfgnn.cli import demo
-from pfgnn.experiments.demo import DemoConfig
-
-
-def pfgnn(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from pfgnn.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+from pfgnn.cli.demo import demo
+from pfgnn.experiments.demo_config import DemoConfig
 
 
 def test_demo_prints_a_table_and_writes_record_and_pictures(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 from tests.experiments.run_samples import packed, small, written
 from tests.training.training_samples import graphs
 
-from pfgnn import cli, cli_train
+from pfgnn import cli
+from pfgnn.cli.console import console
 from pfgnn.experiments import run as running
 from pfgnn.graphs import to_graph6
 from pfgnn.training import loop
@@ -27,7 +28,7 @@ def pfgnn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
 
     def call(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["pfgnn", *map(str, arguments)])
-        monkeypatch.setattr(cli_train.console, "_width", 200)
+        monkeypatch.setattr(console, "_width", 200)
         with pytest.raises(SystemExit) as end:
             cli.main()
         out, err = capsys.readouterr()

@@ -1,0 +1,55 @@
+"""The command line put together, and what it says when something goes wrong."""
+
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+import pfgnn
+from pfgnn.cli import data
+from pfgnn.cli.console import errors
+from pfgnn.cli.demo import demo
+from pfgnn.cli.inspect import inspect
+from pfgnn.cli.results import curves, report, reproduce, tables
+from pfgnn.cli.train import evaluate, predict, train
+from pfgnn.errors import explain, is_bug
+
+WRONG_INPUT, BUG = 2, 1  # exit statuses
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, help=pfgnn.__doc__)
+app.add_typer(data.app, name="data")
+for command in (train, evaluate, predict, tables, reproduce, report, curves, demo, inspect):
+    app.command()(command)
+
+
+@dataclass
+class Options:
+    """What stands before the command."""
+
+    debug: bool = False
+
+
+@app.callback()
+def read_options(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
+) -> None:
+    """Keep the options for :func:`main`."""
+    context.ensure_object(Options).debug = debug
+
+
+def main() -> None:
+    """Run the command line. Wrong input ends with one sentence and status 2, a bug with status 1."""
+    options = Options()
+    try:
+        app(obj=options)
+    except Exception as error:
+        if options.debug:
+            traceback.print_exception(error)
+        said = explain(error)
+        if is_bug(error):
+            said += ". `pfgnn --debug ...` shows where it happened. Please report it."
+        errors.print("pfgnn:", said, style="red", markup=False, highlight=False)
+        sys.exit(BUG if is_bug(error) else WRONG_INPUT)

@@ -1,0 +1,6 @@
+"""Where the commands print: one console for their output, one for errors."""
+
+from rich.console import Console
+
+console = Console()
+errors = Console(stderr=True, soft_wrap=True)

@@ -1,0 +1,54 @@
+"""Errors that pfgnn raises on purpose. Any other exception that leaves pfgnn is a bug.
+
+Each class is also the built-in exception that fits, so `except ValueError` works as ever.
+"""
+
+import sys
+
+
+class PFGNNError(Exception):
+    """The base of all errors that pfgnn raises on purpose. The message is one sentence for the user."""
+
+
+class InputError(PFGNNError, ValueError):
+    """An argument, a setting or a file has a value that is not allowed."""
+
+
+class InputTypeError(PFGNNError, TypeError):
+    """An argument or a setting has a type that is not allowed."""
+
+
+class MissingPackageError(PFGNNError, ImportError):
+    """An optional package is needed, but not installed."""
+
+
+class OutOfMemoryError(PFGNNError, MemoryError):
+    """The device has too little memory for what is asked."""
+
+
+class DivergedError(PFGNNError, FloatingPointError):
+    """The training diverged: its loss or gradient is no longer finite."""
+
+
+def is_bug(error: Exception) -> bool:
+    """Whether an error is a bug: pfgnn did not raise it on purpose, and the machine is not to blame."""
+    return not isinstance(error, PFGNNError | OSError) and not _out_of_memory(error)
+
+
+def explain(error: Exception) -> str:
+    """An error in one sentence for the user, which says so if the error is a bug."""
+    if isinstance(error, PFGNNError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+    message = " ".join(str(error).split())
+    if _out_of_memory(error):
+        return f"there is too little memory: {message}" if message else "there is too little memory"
+    return f"this is a bug in pfgnn ({type(error).__name__}: {message})"
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """Whether Python, numpy or torch ran out of memory. On a CPU torch tells it by the message alone."""
+    torch = sys.modules.get("torch")
+    on_device = torch is not None and isinstance(error, torch.OutOfMemoryError)
+    return isinstance(error, MemoryError) or on_device or "DefaultCPUAllocator: can't allocate memory" in str(error)

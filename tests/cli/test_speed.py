@@ -1,0 +1,58 @@
+"""A wrong argument is told at once: nothing that takes seconds to import is imported before."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CODE = """
+import sys
+from pfgnn.cli import main
+try:
+    main()
+finally:
+    print("imported:", *({"torch", "torch_geometric", "scipy", "matplotlib"} & sys.modules.keys()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"),
+    [
+        ("--help", 0, "particle filter"),
+        ("train --help", 0, "Train and test a model"),
+        ("tables", 0, "table14"),
+        ("data list", 0, "connectivity"),
+        ("train missing.yaml", 2, "missing.yaml must be a config that can be read"),
+        ("train good.yaml --set model.width=a", 2, "model.width must be an integer"),
+        ("train good.yaml --out run", 2, "run must be a new directory, but it holds a run"),
+        ("train good.yaml --set data.name=zink", 2, "name must be one of csl, sr25"),
+        ("train good.yaml --set data.name=missing.pfgnn", 2, "missing.pfgnn: No such file"),
+        ("evaluate missing", 2, "missing must hold a finished run, but no run is there"),
+        ("evaluate run --set evaluation.particels=3", 2, "did you mean particles?"),
+        ("predict missing new.g6", 2, "missing must hold a finished run, but no run is there"),
+        ("predict run new.g6", 2, "new.g6: No such file"),
+        ("demo --particles 0", 2, "particles must be at least 1, but it is 0"),
+        ("inspect missing.g6", 2, "missing.g6: No such file"),
+        ("data info zink", 2, "name must be one of csl, sr25"),
+        ("data info missing.pfgnn", 2, "missing.pfgnn: No such file"),
+        ("data convert missing.csv out.pfgnn", 2, "missing.csv: No such file"),
+        ("reproduce table0", 2, "name must be one of table1"),
+        ("reproduce table14", 2, "connectivity.yaml must be a config that can be read"),
+        ("report", 2, "results must hold records"),
+        ("curves missing", 2, "missing must be a run directory or its metrics.jsonl"),
+    ],
+)
+def test_torch_is_not_imported_for_a_wrong_argument(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, status: int, sentence: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "run").mkdir()
+    for file in ("good.yaml", "run/config.yaml"):
+        (tmp_path / file).write_text("data: {name: connectivity}\ntraining: {epochs: 1}\n")
+    (tmp_path / "run" / "record.json").write_text("{}")
+    command = [sys.executable, "-c", CODE, *arguments.split()]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == status
+    assert sentence in done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "imported:"

@@ -1,0 +1,82 @@
+"""Errors of ours have classes of their own, and all others are bugs."""
+
+import ast
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import pfgnn
+from pfgnn.errors import (
+    DivergedError,
+    InputError,
+    InputTypeError,
+    MissingPackageError,
+    OutOfMemoryError,
+    PFGNNError,
+    explain,
+    is_bug,
+)
+
+SOURCE = Path(pfgnn.__file__).parent
+BUILT_IN = {
+    InputError: ValueError,
+    InputTypeError: TypeError,
+    MissingPackageError: ImportError,
+    OutOfMemoryError: MemoryError,
+    DivergedError: FloatingPointError,
+}
+
+
+def test_every_error_is_also_the_built_in_one() -> None:
+    for ours, built_in in BUILT_IN.items():
+        error = pickle.loads(pickle.dumps(ours("a sentence")))
+        assert isinstance(error, PFGNNError)
+        assert isinstance(error, built_in)
+        assert (explain(error), is_bug(error)) == ("a sentence", False)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "a.g6"), "a.g6: No such file or directory"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (FileNotFoundError("a.yaml must be a config"), "a.yaml must be a config"),
+        (MemoryError(), "there is too little memory"),
+        (MemoryError("Unable to allocate 7 PiB"), "there is too little memory: Unable to allocate 7 PiB"),
+        (torch.OutOfMemoryError("CUDA out of\nmemory"), "there is too little memory: CUDA out of memory"),
+    ],
+)
+def test_what_the_machine_refuses_is_no_bug(error: Exception, sentence: str) -> None:
+    assert (explain(error), is_bug(error)) == (sentence, False)
+
+
+def test_too_little_memory_for_a_tensor_is_no_bug() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(10**15)
+    assert not is_bug(caught.value)
+    assert explain(caught.value).startswith("there is too little memory: ")
+
+
+def test_what_others_raise_is_a_bug() -> None:
+    with pytest.raises(ValueError, match="reshape") as of_numpy:
+        np.zeros(2).reshape(3)
+    with pytest.raises(RuntimeError) as of_torch:
+        torch.zeros(2) @ torch.zeros(3)
+    for error in (of_numpy.value, of_torch.value, KeyError("a"), AssertionError("a"), ModuleNotFoundError("a")):
+        assert is_bug(error)
+        assert explain(error).startswith(f"this is a bug in pfgnn ({type(error).__name__}: ")
+
+
+def test_every_error_that_is_raised_on_purpose_is_one_of_ours() -> None:
+    names = {built_in.__name__ for built_in in BUILT_IN.values()}
+    found = [
+        f"{path.relative_to(SOURCE)}, line {node.lineno}: raise {node.exc.func.id}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name)
+        if node.exc.func.id in names
+    ]
+    assert found == []

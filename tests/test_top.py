@@ -1,0 +1,42 @@
+"""Names that can be imported from the top, and what importing costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import pfgnn
+from pfgnn import data, errors, graphs, model
+
+SLOW = {"torch", "numpy", "scipy", "matplotlib", "torch_geometric", "networkx"}
+
+
+def loaded(code: str) -> set[str]:
+    """The slow packages that a new process has imported after running the code."""
+    report = f"{code}\nimport sys; print(*({SLOW!r} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_models_names_can_be_imported_from_the_top() -> None:
+    homes = {**dict.fromkeys(model.__all__, model), "Graph": graphs, "PFGNNError": errors, "load": data}
+    assert set(pfgnn.__all__) == set(homes)
+    for name, home in homes.items():
+        assert getattr(pfgnn, name) is getattr(home, name)
+    assert set(pfgnn.__all__) <= set(dir(pfgnn))
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="module 'pfgnn' has no attribute 'PFGN'"):
+        _ = pfgnn.PFGN  # type: ignore[attr-defined]
+    assert not hasattr(pfgnn, "PFGN")
+
+
+@pytest.mark.parametrize("module", ["pfgnn", "pfgnn.cli"])
+def test_importing_it_imports_nothing_slow(module: str) -> None:
+    assert loaded(f"import {module}") == set()
+
+
+def test_a_name_brings_what_it_needs() -> None:
+    assert "torch" not in loaded("from pfgnn import Graph")
+    assert "torch" in loaded("from pfgnn import PFGNN, GIN")
