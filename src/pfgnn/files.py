@@ -6,15 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pfgnn.errors import InputError
+
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file, or a sentence where there is none."""
     try:
         content = json.loads(path.read_text())
     except ValueError as error:  # of the encoding too
-        raise ValueError(f"{path} must hold JSON, but it does not: {error}") from None
+        raise InputError(f"{path} must hold JSON, but it does not: {error}") from None
     if not isinstance(content, dict):
-        raise ValueError(f"{path} must hold a JSON object, but it holds a {type(content).__name__}")
+        raise InputError(f"{path} must hold a JSON object, but it holds a {type(content).__name__}")
     return content
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.pfgnn import PFGNN
 from pfgnn.model.refine import Refine
 
@@ -84,7 +85,7 @@ def collate(graphs: Sequence[Graph]) -> tuple[Tensor, Tensor, Tensor | None, Ten
     first = (sizes.cumsum(0) - sizes).tolist()
     attrs = [edge_attr for _, _, edge_attr in graphs if edge_attr is not None]
     if attrs and len(attrs) < len(graphs):
-        raise ValueError(f"all graphs or none must have edge_attr, but {len(attrs)} of {len(graphs)} have it")
+        raise InputError(f"all graphs or none must have edge_attr, but {len(attrs)} of {len(graphs)} have it")
     return (
         torch.cat([x for x, _, _ in graphs]),
         torch.cat([edge_index + shift for (_, edge_index, _), shift in zip(graphs, first, strict=True)], 1),

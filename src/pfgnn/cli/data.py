@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pfgnn.cli.console import console
+from pfgnn.errors import InputError
 from pfgnn.files import write_atomically
 
 app = typer.Typer(no_args_is_help=True, help="Datasets by name, and your own.")
@@ -91,7 +92,7 @@ def verify(name: Name, root: Root = None) -> None:
     console.print(table)
     wrong = [check.fact for check in checks if not check.holds]
     if wrong:
-        raise ValueError(f"{name} is not the published dataset: {', '.join(wrong)} differ")
+        raise InputError(f"{name} is not the published dataset: {', '.join(wrong)} differ")
 
 
 @app.command()
@@ -110,7 +111,7 @@ def convert(
     """Turn your own graphs into one packed dataset; rejected lines are listed with the reason."""
     path.stat()  # fails now if there is nothing
     if out.is_dir() or out.resolve() == path.resolve():
-        raise ValueError(f"{out} must be a file to write, other than the one to read")
+        raise InputError(f"{out} must be a file to write, other than the one to read")
 
     from pfgnn.data.convert import convert as convert_file
 

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pfgnn.cli.console import console
+from pfgnn.errors import InputError
 
 Results = Annotated[Path, typer.Option(help="Folder of the gathered records.")]
 
@@ -88,7 +89,7 @@ def report(
 
     chosen = names or tables_with_records(results)
     if not chosen:
-        raise ValueError(f"{results} must hold records, as `pfgnn reproduce NAME` leaves them there, but it holds none")
+        raise InputError(f"{results} must hold records, as `pfgnn reproduce NAME` leaves them there, but it holds none")
     for name in chosen:
         _print_table(results, name)
     if out is not None:

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pfgnn.cli.console import console
+from pfgnn.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,7 @@ def evaluate(
 
     overrides = tuple(settings or ())
     if wrong := [override for override in overrides if not override.startswith("evaluation.")]:
-        raise ValueError(f"only settings of evaluation can be changed here, but {wrong[0]!r} is another")
+        raise InputError(f"only settings of evaluation can be changed here, but {wrong[0]!r} is another")
     recorded = read_record(directory)
     check_data(read_config(directory / CONFIG, overrides).data)
 

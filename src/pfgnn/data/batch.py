@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.ops.segments import Segments, make_segments
 from pfgnn.ops.side_stream import beside, joined
 
@@ -78,7 +79,7 @@ class GraphBatch:
         _check_types(x=x, edge_index=edge_index, edge_attr=edge_attr, batch=batch)
         num_nodes = _num_nodes(x, batch)
         if x is not None and not torch.isfinite(x).all():
-            raise ValueError("x must be finite, but it holds NaN or infinity")
+            raise InputError("x must be finite, but it holds NaN or infinity")
         _check_edges(edge_index, edge_attr, num_nodes)
         if batch is None:
             batch = torch.zeros(num_nodes, dtype=torch.int64, device=edge_index.device)
@@ -169,11 +170,11 @@ def as_batch(
     """What a model was called with: a GraphBatch as it is, or one made of a PyG ``Data`` or of tensors, checked."""
     if isinstance(x, Tensor) or x is None or not hasattr(x, "edge_index"):
         if edge_index is None:
-            raise ValueError("edge_index must be given, unless a GraphBatch or a PyG Data holds it")
+            raise InputError("edge_index must be given, unless a GraphBatch or a PyG Data holds it")
         return GraphBatch.from_tensors(x, edge_index, edge_attr, batch, graph_key=graph_key, node_key=node_key)
     for name, value in (("edge_index", edge_index), ("edge_attr", edge_attr), ("batch", batch)):
         if value is not None:
-            raise ValueError(f"{name} must be left out where a whole {type(x).__name__} is given, which has its own")
+            raise InputError(f"{name} must be left out where a whole {type(x).__name__} is given, which has its own")
     graph = x if isinstance(x, GraphBatch) else GraphBatch.from_pyg(x)
     keys = {"graph_key": (graph_key, graph.num_graphs), "node_key": (node_key, len(graph.batch))}
     given = {name: _check_key(name, key, length) for name, (key, length) in keys.items() if key is not None}
@@ -183,67 +184,67 @@ def as_batch(
 def _check_types(**arguments: Any) -> None:
     for name, value in arguments.items():
         if not isinstance(value, Tensor) and (value is not None or name == "edge_index"):
-            raise TypeError(f"{name} must be a torch tensor, but it is a {type(value).__name__}")
+            raise InputTypeError(f"{name} must be a torch tensor, but it is a {type(value).__name__}")
 
 
 def _check_edges(edge_index: Tensor, edge_attr: Tensor | None, num_nodes: int) -> None:
     if edge_index.dtype != torch.int64:
-        raise TypeError(f"edge_index must have dtype int64, but it has {_name(edge_index)}")
+        raise InputTypeError(f"edge_index must have dtype int64, but it has {_name(edge_index)}")
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-        raise ValueError(f"edge_index must have shape [2, E], but it has {list(edge_index.shape)}")
+        raise InputError(f"edge_index must have shape [2, E], but it has {list(edge_index.shape)}")
     if edge_index.numel() and not (int(edge_index.min()) >= 0 and int(edge_index.max()) < num_nodes):
         low, high = int(edge_index.min()), int(edge_index.max())
-        raise ValueError(f"edge_index must lie in 0..{num_nodes - 1} for {num_nodes} nodes, but it spans {low}..{high}")
+        raise InputError(f"edge_index must lie in 0..{num_nodes - 1} for {num_nodes} nodes, but it spans {low}..{high}")
     if edge_attr is None:
         return
     if edge_attr.shape[:1] != edge_index.shape[1:]:
-        raise ValueError(
+        raise InputError(
             f"edge_attr must have one row for each of {edge_index.shape[1]} edges, "
             f"but its shape is {list(edge_attr.shape)}"
         )
     if not torch.isfinite(edge_attr).all():
-        raise ValueError("edge_attr must be finite, but it holds NaN or infinity")
+        raise InputError("edge_attr must be finite, but it holds NaN or infinity")
 
 
 def _check_key(argument: str, key: Tensor, length: int) -> Tensor:
     """The key, or a sentence where it is not int64 of the right length."""
     if not isinstance(key, Tensor):
-        raise TypeError(f"{argument} must be a torch tensor, but it is a {type(key).__name__}")
+        raise InputTypeError(f"{argument} must be a torch tensor, but it is a {type(key).__name__}")
     if key.dtype != torch.int64:
-        raise TypeError(f"{argument} must have dtype int64, but it has {key.dtype}")
+        raise InputTypeError(f"{argument} must have dtype int64, but it has {key.dtype}")
     if key.shape != (length,):
-        raise ValueError(f"{argument} must have shape {[length]}, but it has {list(key.shape)}")
+        raise InputError(f"{argument} must have shape {[length]}, but it has {list(key.shape)}")
     return key
 
 
 def _num_nodes(x: Tensor | None, batch: Tensor | None) -> int:
     if x is None and batch is None:
-        raise ValueError("x is None, so batch must be given to say how many nodes there are")
+        raise InputError("x is None, so batch must be given to say how many nodes there are")
     if x is not None and x.dim() != 2:
-        raise ValueError(f"x must have shape [N, F], but it has {list(x.shape)}")
+        raise InputError(f"x must have shape [N, F], but it has {list(x.shape)}")
     if batch is not None and batch.dtype != torch.int64:
-        raise TypeError(f"batch must have dtype int64, but it has {_name(batch)}")
+        raise InputTypeError(f"batch must have dtype int64, but it has {_name(batch)}")
     if batch is not None and batch.dim() != 1:
-        raise ValueError(f"batch must have shape [N], but it has {list(batch.shape)}")
+        raise InputError(f"batch must have shape [N], but it has {list(batch.shape)}")
     if x is not None and batch is not None and len(x) != len(batch):
-        raise ValueError(f"batch must have one entry per node, but it has {len(batch)} for {len(x)} rows of x")
+        raise InputError(f"batch must have one entry per node, but it has {len(batch)} for {len(x)} rows of x")
     num_nodes = max(0 if x is None else len(x), 0 if batch is None else len(batch))
     if num_nodes == 0:
-        raise ValueError("the batch is empty: x must hold at least one node")
+        raise InputError("the batch is empty: x must hold at least one node")
     return num_nodes
 
 
 def _count_graphs(edge_index: Tensor, batch: Tensor) -> int:
     if (batch[1:] < batch[:-1]).any() or int(batch[0]) < 0:
-        raise ValueError("batch must be sorted and not negative, but it is not")
+        raise InputError("batch must be sorted and not negative, but it is not")
     gaps = (batch[1:] - batch[:-1] > 1).nonzero()
     if len(gaps) or int(batch[0]) > 0:
         missing = int(batch[gaps[0]]) + 1 if len(gaps) and int(batch[0]) == 0 else 0
-        raise ValueError(f"batch must name every graph from 0 on, but graph {missing} has no node")
+        raise InputError(f"batch must name every graph from 0 on, but graph {missing} has no node")
     crossing = batch[edge_index[0]] != batch[edge_index[1]]
     if crossing.any():
         u, v = edge_index[:, crossing][:, 0].tolist()
-        raise ValueError(f"edge_index must stay within a graph, but edge ({u}, {v}) joins two graphs of batch")
+        raise InputError(f"edge_index must stay within a graph, but edge ({u}, {v}) joins two graphs of batch")
     return int(batch[-1]) + 1
 
 

@@ -14,6 +14,7 @@ from pfgnn.data.generated import Generated
 from pfgnn.data.splits import k_folds
 from pfgnn.data.task import Task
 from pfgnn.data.tu import alchemy
+from pfgnn.errors import InputError
 from pfgnn.graphs.strongly_regular import sr25
 
 
@@ -184,5 +185,5 @@ ENTRIES: dict[str, Entry] = {
 def find_entry(name: str) -> Entry:
     """The entry of a name, or a sentence with the names there are."""
     if name not in ENTRIES:
-        raise ValueError(f"name must be one of {', '.join(ENTRIES)}, but it is {name!r}")
+        raise InputError(f"name must be one of {', '.join(ENTRIES)}, but it is {name!r}")
     return ENTRIES[name]

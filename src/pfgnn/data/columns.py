@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError, InputTypeError
 
 Array = npt.NDArray[Any]
 
@@ -15,9 +16,11 @@ def check_numbers(name: str, numbers: npt.ArrayLike, total: int) -> npt.NDArray[
     """The numbers of some of ``total`` graphs, [n]."""
     array = np.asarray(numbers)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise TypeError(f"{name} must be a row of graph numbers, but it has shape {list(array.shape)} of {array.dtype}")
+        raise InputTypeError(
+            f"{name} must be a row of graph numbers, but it has shape {list(array.shape)} of {array.dtype}"
+        )
     if array.size and not 0 <= array.min() <= array.max() < total:
-        raise ValueError(f"{name} must lie in 0..{total - 1}, but it spans {array.min()}..{array.max()}")
+        raise InputError(f"{name} must lie in 0..{total - 1}, but it spans {array.min()}..{array.max()}")
     return array.astype(np.int64)
 
 
@@ -35,13 +38,13 @@ def as_targets(y: npt.ArrayLike) -> Array:
     try:
         targets = np.asarray(y)
     except ValueError:
-        raise ValueError("y must have rows of the same length, but they differ") from None
+        raise InputError("y must have rows of the same length, but they differ") from None
     if targets.dtype.kind not in "iubf":
-        raise TypeError(f"y must hold numbers, but it has dtype {targets.dtype}")
+        raise InputTypeError(f"y must hold numbers, but it has dtype {targets.dtype}")
     if targets.ndim not in (1, 2):
-        raise ValueError(f"y must have shape [R] or [R, C], but it has {list(targets.shape)}")
+        raise InputError(f"y must have shape [R] or [R, C], but it has {list(targets.shape)}")
     if targets.dtype.kind == "f" and not np.isfinite(targets).all():
-        raise ValueError("y must be finite, but it holds NaN or infinity")
+        raise InputError("y must be finite, but it holds NaN or infinity")
     return targets[:, None] if targets.ndim == 1 else targets
 
 
@@ -60,7 +63,7 @@ def stack(name: str, parts: Sequence[Array | None]) -> Array | None:
         return None
     widths = sorted({part.shape[1] for part in present})
     if len(present) < len(parts) or len(widths) > 1:
-        raise ValueError(
+        raise InputError(
             f"{name} must be there for all graphs or none, with the same number of columns, "
             f"but {len(present)} of {len(parts)} graphs have it, with {widths} columns"
         )
@@ -77,15 +80,15 @@ def check_rows(name: str, array: Array | None, length: int, of: str, axes: int =
     if array is None:
         return
     if array.ndim != axes:
-        raise ValueError(f"{name} must have {axes} axes, but it has shape {list(array.shape)}")
+        raise InputError(f"{name} must have {axes} axes, but it has shape {list(array.shape)}")
     if len(array) != length:
-        raise ValueError(f"{name} must have one row for each of {length} {of}, but it has {len(array)}")
+        raise InputError(f"{name} must have one row for each of {length} {of}, but it has {len(array)}")
 
 
 def check_edges(edges: Array, edge_attr: Array | None, count: int) -> None:
     """Refuse edges that are not [2, count], or features of another number of edges."""
     if edges.shape != (2, count):
-        raise ValueError(f"edges must have shape [2, {count}], but it has {list(edges.shape)}")
+        raise InputError(f"edges must have shape [2, {count}], but it has {list(edges.shape)}")
     check_rows("edge_attr", edge_attr, count, "edges")
 
 
@@ -93,4 +96,4 @@ def check_categories(name: str, categories: tuple[int, ...] | None, of: str, arr
     """Refuse category counts that are not one for each column of an array."""
     columns = 0 if array is None else array.shape[1]
     if categories is not None and len(categories) != columns:
-        raise ValueError(f"{name} must have one entry for each of {columns} columns of {of}, but has {len(categories)}")
+        raise InputError(f"{name} must have one entry for each of {columns} columns of {of}, but has {len(categories)}")

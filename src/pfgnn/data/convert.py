@@ -13,6 +13,7 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.sources import Sample, Source, read_csv, read_graph6_lines, read_json_lines
 from pfgnn.data.tu import read_tu
+from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import rank_rows
 
 KINDS = ("csv", "graph6", "jsonl", "tu")
@@ -89,13 +90,13 @@ def convert(
         ("on_error", on_error, ("fail", "skip")),
     ):
         if value not in allowed:
-            raise ValueError(f"{name} is {value!r}, but must be one of: {', '.join(allowed)}")
+            raise InputError(f"{name} is {value!r}, but must be one of: {', '.join(allowed)}")
     for name, given, where in (("targets", targets, "csv"), ("labels", labels, "graph6")):
         if given is not None and kind != where:
-            raise ValueError(f"{name} is for the kind {where}, but {file} is of the kind {kind}")
+            raise InputError(f"{name} is for the kind {where}, but {file} is of the kind {kind}")
     if kind == "tu":
         if task is not None:
-            raise ValueError(f"task must not be given for a TU folder, which has its own, but it is {task!r}")
+            raise InputError(f"task must not be given for a TU folder, which has its own, but it is {task!r}")
         return Converted(read_tu(file), [], [])
     if kind == "csv":
         source = read_csv(file, smiles_column, targets, features, processes)
@@ -113,7 +114,7 @@ def _guess_kind(file: Path) -> str:
         return "tu"
     ending = Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
     if ending not in ENDINGS:
-        raise ValueError(f"{file} ends in none of {', '.join(ENDINGS)}; give its kind as one of: {', '.join(KINDS)}")
+        raise InputError(f"{file} ends in none of {', '.join(ENDINGS)}; give its kind as one of: {', '.join(KINDS)}")
     return ENDINGS[ending]
 
 
@@ -130,13 +131,13 @@ def _collect(file: Path, source: Source, fail: bool, progress: Progress | None) 
                 samples.append(sample)
             except (ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
                 if fail:
-                    raise ValueError(f"{file.name}, line {line}: {error}") from None
+                    raise InputError(f"{file.name}, line {line}: {error}") from None
                 rejects.append(Reject(line, str(error)))
             if progress is not None:
                 progress(done, len(source.lines))
     if not samples:
         cause = f": all lines were rejected, line {rejects[0].line} since {rejects[0].reason}" if rejects else ""
-        raise ValueError(f"{file} has no graph, but must have at least one{cause}")
+        raise InputError(f"{file} has no graph, but must have at least one{cause}")
     return samples, rejects
 
 
@@ -147,7 +148,7 @@ def _check_columns(sample: Sample, columns: dict[str, int]) -> None:
         widths["edge_attr"] = 0 if sample.edge_attr is None else sample.edge_attr.shape[1]
     for name, width in widths.items():
         if columns.get(name, width) != width:
-            raise ValueError(f"{name} has {width} columns, but must have {columns[name]} like the graphs before")
+            raise InputError(f"{name} has {width} columns, but must have {columns[name]} like the graphs before")
     columns.update(widths)
 
 
@@ -175,7 +176,7 @@ def _pack(name: str, samples: list[Sample], source: Source, task: str | None) ->
 def _targets(y: Array, task: str | None) -> Array:
     """Targets, float64 [G, C]: as classes, int64 [G, 1], or as they are."""
     if task == "classification" and y.shape[1] > 1:
-        raise ValueError(f"task is classification, which takes one column of targets, but there are {y.shape[1]}")
+        raise InputError(f"task is classification, which takes one column of targets, but there are {y.shape[1]}")
     classes = rank_rows(y[:, :1])[:, None]
     guessed = task is None and y.shape[1] == 1 and (classes == y).all()
     return classes if task == "classification" or guessed else y

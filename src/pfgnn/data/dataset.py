@@ -23,6 +23,7 @@ from pfgnn.data.columns import (
 )
 from pfgnn.data.packed import read_packed, write_packed
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import ranges
 from pfgnn.graphs.convert import from_networkx
 from pfgnn.graphs.convert import from_pyg as pyg_graph
@@ -78,9 +79,9 @@ class Dataset:
     def __post_init__(self) -> None:
         G, N, E = len(self.node_counts), int(self.node_counts.sum()), int(self.edge_counts.sum())
         if G == 0:
-            raise ValueError(f"the dataset {self.name} is empty, but must have at least one graph")
+            raise InputError(f"the dataset {self.name} is empty, but must have at least one graph")
         if self.node_counts.min() < 1:
-            raise ValueError(f"every graph must have a node, but graph {int(self.node_counts.argmin())} has none")
+            raise InputError(f"every graph must have a node, but graph {int(self.node_counts.argmin())} has none")
         object.__setattr__(self, "key", shrink(np.arange(G) if self.key is None else np.asarray(self.key)))
         targets = (N, "nodes") if self.task.level == "node" else (G, "graphs")
         check_rows("edge_counts", self.edge_counts, G, "graphs", axes=1)
@@ -193,7 +194,7 @@ class Dataset:
         outside = ((edges < 0) | (edges >= node_counts[graph])).any(0)
         if outside.any():
             place = int(outside.argmax())
-            raise ValueError(
+            raise InputError(
                 f"edges must join nodes 0..{node_counts[graph[place]] - 1} in graph {graph[place]}, "
                 f"but it has the edge {tuple(edges[:, place].tolist())}"
             )

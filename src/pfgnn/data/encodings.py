@@ -15,6 +15,7 @@ from pfgnn.data.columns import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.load import cache_folder
 from pfgnn.data.packed import read_packed, write_packed
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import IntArray, ranges
 
 VERSION = 1  # of the numbers below; a cache of another version is not read
@@ -89,7 +90,7 @@ def _append(dataset: Dataset, columns: Array) -> npt.NDArray[np.float32]:
         first = 0
         for place, (count, column) in enumerate(zip(dataset.node_categories, dataset.x.T, strict=True)):
             if column.min() < 0 or column.max() >= count:
-                raise ValueError(
+                raise InputError(
                     f"column {place} of x in {dataset.name} must lie in 0..{count - 1}, as node_categories says, "
                     f"but it spans {column.min()}..{column.max()}"
                 )
@@ -127,7 +128,7 @@ def _checksum(dataset: Dataset) -> str:
 
 def _check_length(length: SupportsIndex) -> int:
     if isinstance(length, bool) or not hasattr(length, "__index__"):
-        raise TypeError(f"length must be an int, the steps of the longest walk, but it is {length!r}")
+        raise InputTypeError(f"length must be an int, the steps of the longest walk, but it is {length!r}")
     if operator.index(length) < 1:
-        raise ValueError(f"length must be at least 1, for a walk has a step, but it is {length}")
+        raise InputError(f"length must be at least 1, for a walk has a step, but it is {length}")
     return operator.index(length)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs import generators
 from pfgnn.graphs.arrays import BoolArray, IntArray
 from pfgnn.graphs.convert import to_networkx
@@ -50,7 +51,7 @@ def csl(
     """
     _check_counts(least=0, copies=copies)
     if len(set(skips)) < len(skips):
-        raise ValueError(f"skips is {tuple(skips)}, but must hold each skip once")
+        raise InputError(f"skips is {tuple(skips)}, but must hold each skip once")
     originals = [generators.csl(nodes, skip) for skip in skips]
     graphs = [graph.relabel(rng.permutation(nodes)) for graph in originals for _ in range(copies)]
     return Generated(graphs, np.repeat(np.arange(len(skips)), copies), {})
@@ -263,6 +264,6 @@ def _check_counts(*, least: int, multiple: int = 1, **counts: int) -> None:
     rule = f"at least {least}" + (f" and a multiple of {multiple}" if multiple > 1 else "")
     for name, count in counts.items():
         if isinstance(count, bool) or not isinstance(count, int | np.integer):
-            raise TypeError(f"{name} must be an integer, not {type(count).__name__}")
+            raise InputTypeError(f"{name} must be an integer, not {type(count).__name__}")
         if count < least or count % multiple:
-            raise ValueError(f"{name} is {count}, but must be {rule}")
+            raise InputError(f"{name} is {count}, but must be {rule}")

@@ -31,7 +31,7 @@ def load(name: str, root: str | Path | None = None, **options: Any) -> Dataset:
     elif entry.generate is not None:
         dataset, source = _generate(name, entry, options), "generated"
     elif options:
-        raise TypeError(f"{name} is read from files, so it takes no option {', '.join(options)}")
+        raise InputTypeError(f"{name} is read from files, so it takes no option {', '.join(options)}")
     else:
         dataset, source = _fetch(name, entry, places(root)), "fetched"
     dataset = replace(dataset, about={"source": source, **dataset.about, "citation": entry.citation})
@@ -56,7 +56,7 @@ def places(root: str | Path | None = None) -> list[Path]:
     given = {name: Path(place).expanduser() for name, place in named.items() if place}
     for name, place in given.items():
         if not place.is_dir():
-            raise ValueError(f"{name} must name a folder, but {place} is none")
+            raise InputError(f"{name} must name a folder, but {place} is none")
     return [*given.values(), cache_folder()]
 
 
@@ -70,7 +70,7 @@ def _open(name: str, entry: Entry, found: Path) -> Dataset:
     if found.is_file() or entry.read is None:
         dataset = Dataset.open(found)
         if dataset.name != name:
-            raise ValueError(f"{found} must hold the dataset {name}, but it holds {dataset.name!r}")
+            raise InputError(f"{found} must hold the dataset {name}, but it holds {dataset.name!r}")
         return dataset
     crc = 0
     for file in entry.files:
@@ -118,7 +118,7 @@ def _fetch(name: str, entry: Entry, others: list[Path]) -> Dataset:
             raise ConnectionError("no public class fetches it")
         dataset = entry.fetch(cache_folder() / "fetched", others)
     except Exception as error:  # whatever a foreign class raises, the user needs the same sentence
-        raise ValueError(
+        raise InputError(
             f"{name} is not here, and fetching it failed ({_first_line(error)}); give it by root=FOLDER or "
             f"PFGNN_DATA=FOLDER, with {', '.join(entry.files)} in FOLDER/{entry.folder}, or as {name}.pfgnn in "
             f"{cache_folder()}"

@@ -11,6 +11,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.columns import check_numbers
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.padding import choose_multiples, pad_batch
+from pfgnn.errors import InputError
 
 Indices = npt.NDArray[np.int64]
 
@@ -60,7 +61,7 @@ class Resident:
         """The batch of the graphs of the given numbers, in their order."""
         numbers = check_numbers("graphs", graphs, len(self.node_counts))
         if not len(numbers):
-            raise ValueError("graphs must hold at least one number, but it is empty")
+            raise InputError("graphs must hold at least one number, but it is empty")
         return next(self.batches(numbers, len(numbers)))
 
     def batches(self, graphs: Indices, batch_size: int) -> Iterator[GraphBatch]:
@@ -140,7 +141,7 @@ class Loader:
     ) -> None:
         for name, value in (("batch_size", batch_size), ("pad", min(pad or [1])), ("world", world), ("block", block)):
             if value < 1:
-                raise ValueError(f"{name} must be at least 1, but it is {value}")
+                raise InputError(f"{name} must be at least 1, but it is {value}")
         self.epochs_begun = 0
         self.resident = dataset if isinstance(dataset, Resident) else Resident(dataset)
         total = len(self.resident.node_counts)
@@ -148,7 +149,7 @@ class Loader:
         self.batch_size, self.shuffle, self.seed, self.pad = batch_size, shuffle, seed, pad
         self.rank, self.world, self.block = rank, world, block
         if len(self.graphs) % block:
-            raise ValueError(f"block must divide the number of graphs, {len(self.graphs)}, but it is {block}")
+            raise InputError(f"block must divide the number of graphs, {len(self.graphs)}, but it is {block}")
 
     def __len__(self) -> int:
         """Number of batches an epoch."""
@@ -186,7 +187,7 @@ class Loader:
 def join_graphs(batch: GraphBatch, count: int) -> GraphBatch:
     """The batch with every ``count`` consecutive graphs as one graph, their disjoint union; at node level only."""
     if not batch.node_level:
-        raise ValueError("graphs can be joined at node level only, for a graph's target is not that of a union")
+        raise InputError("graphs can be joined at node level only, for a graph's target is not that of a union")
     key = None if batch.graph_key is None else batch.graph_key[::count]
     return batch.with_fields(batch=batch.batch // count, graph_key=key, num_graphs=-(-batch.num_graphs // count))
 

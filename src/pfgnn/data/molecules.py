@@ -18,6 +18,7 @@ import numpy.typing as npt
 from pfgnn.data.columns import as_targets, guess_task, join_edges, stack
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.smiles import rdkit_modules
 
@@ -75,7 +76,7 @@ class Column:
             return self.first + self.values.index(value)
         if self.values[-1] == MISC:
             return self.categories - 1
-        raise ValueError(f"{self.name} is {value}, but must be one of: {', '.join(self.values)}")
+        raise InputError(f"{self.name} is {value}, but must be one of: {', '.join(self.values)}")
 
 
 class FeatureSet(NamedTuple):
@@ -108,12 +109,12 @@ class FeatureSet(NamedTuple):
         atoms = [molecule.GetAtomWithIdx(i) for i in range(molecule.GetNumAtoms())]
         bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
         if not atoms:
-            raise ValueError(f"smiles {smiles!r} has no atoms, but a graph has at least 1 node")
+            raise InputError(f"smiles {smiles!r} has no atoms, but a graph has at least 1 node")
         try:
             x = [column.indices(atoms) for column in self.atoms]
             labels = [column.indices(bonds) for column in self.bonds]
         except ValueError as error:
-            raise ValueError(f"smiles {smiles!r}: {error}") from None
+            raise InputError(f"smiles {smiles!r}: {error}") from None
         ends = np.array([[b.GetBeginAtomIdx() for b in bonds], [b.GetEndAtomIdx() for b in bonds]], dtype=np.int64)
         return Molecule(
             x=np.array(x, dtype=np.int64).T.copy(),
@@ -143,9 +144,9 @@ def featurise_many(smiles: Sequence[str], features: str, processes: int = 1) -> 
         processes: how many processes share the work; they are spawned, so a script needs its `__main__` guard.
     """
     if features not in FEATURES:
-        raise ValueError(f"features is {features!r}, but must be one of: {', '.join(FEATURES)}")
+        raise InputError(f"features is {features!r}, but must be one of: {', '.join(FEATURES)}")
     if processes < 1:
-        raise ValueError(f"processes is {processes}, but must be at least 1")
+        raise InputError(f"processes is {processes}, but must be at least 1")
     read = partial(_attempt, features)
     return map(read, smiles) if processes == 1 else _spread(read, smiles, processes)
 
@@ -169,7 +170,7 @@ def _parse(smiles: str) -> Any:
     with base.BlockLogs():
         molecule = chem.MolFromSmiles(smiles)
     if molecule is None:
-        raise ValueError(f"smiles {smiles!r} is not a valid molecule")
+        raise InputError(f"smiles {smiles!r} is not a valid molecule")
     return molecule
 
 
@@ -259,11 +260,11 @@ def from_smiles(
         parts: splits and the like, as for :class:`Dataset`.
     """
     if isinstance(smiles, str):
-        raise TypeError(f"smiles must be a sequence of SMILES, but it is one string, {smiles!r}")
+        raise InputTypeError(f"smiles must be a sequence of SMILES, but it is one string, {smiles!r}")
     molecules: list[Molecule] = []
     for place, molecule in enumerate(featurise_many(smiles, features, processes)):
         if isinstance(molecule, ValueError):
-            raise ValueError(f"molecule {place} (counted from 0) cannot be used: {molecule}")
+            raise InputError(f"molecule {place} (counted from 0) cannot be used: {molecule}")
         molecules.append(molecule)
     targets = as_targets(y)
     return Dataset.from_arrays(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.files import write_atomically
 
 MAGIC = b"pfgnnset"
@@ -35,7 +36,7 @@ def write_packed(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, obj
     for name, array in arrays.items():
         if array.dtype.str not in DTYPES:
             allowed = ", ".join(sorted(DTYPES))
-            raise TypeError(f"array {name} has dtype {array.dtype}, but a packed file holds {allowed}")
+            raise InputTypeError(f"array {name} has dtype {array.dtype}, but a packed file holds {allowed}")
         block = np.asarray(array, order="C").reshape(-1).view(np.uint8)
         place = {"offset": _aligned(end), "crc": zlib.crc32(block.data)}
         blocks[place["offset"]] = block
@@ -60,20 +61,20 @@ def read_packed(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     with path.open("rb") as file:
         start = file.read(PREAMBLE.size)
     if len(start) < PREAMBLE.size or not start.startswith(MAGIC):
-        raise ValueError(
+        raise InputError(
             f"{path} is not a packed dataset, which begins with {MAGIC.decode()!r}; make one with Dataset.save"
         )
     _, version, length, crc = PREAMBLE.unpack(start)
     if version != VERSION:
-        raise ValueError(f"{path} has format version {version}, but this is version {VERSION}; {REMEDY}")
+        raise InputError(f"{path} has format version {version}, but this is version {VERSION}; {REMEDY}")
     whole = np.memmap(path, dtype=np.uint8, mode="c")
     header_bytes = whole[PREAMBLE.size : PREAMBLE.size + length]  # a slice of the map: a wrong length costs nothing
     if len(header_bytes) < length or zlib.crc32(header_bytes.data) != crc:
-        raise ValueError(f"{path} is truncated or damaged in its header; {REMEDY}")
+        raise InputError(f"{path} is truncated or damaged in its header; {REMEDY}")
     header = json.loads(header_bytes.tobytes())
     first = _aligned(PREAMBLE.size + length)
     if len(whole) != first + header["size"]:
-        raise ValueError(
+        raise InputError(
             f"{path} is truncated or damaged: it has {len(whole)} bytes, not {first + header['size']}; {REMEDY}"
         )
     arrays = {}
@@ -81,7 +82,7 @@ def read_packed(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         dtype, shape, begin = np.dtype(entry["dtype"]), entry["shape"], first + entry["offset"]
         block = whole[begin : begin + int(np.prod(shape)) * dtype.itemsize]
         if zlib.crc32(block.data) != entry["crc"]:
-            raise ValueError(f"{path} is damaged: the checksum of its array {name} is wrong; {REMEDY}")
+            raise InputError(f"{path} is damaged: the checksum of its array {name} is wrong; {REMEDY}")
         arrays[name] = block.view(dtype).reshape(shape).view(np.ndarray)
     return arrays, header["meta"]
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 
 Indices = npt.NDArray[np.int64]
 
@@ -37,7 +38,7 @@ def pad_batch(batch: GraphBatch, node_multiple: int, edge_multiple: int) -> Grap
     node has may be summed one after the other.
     """
     if min(node_multiple, edge_multiple) < 1:
-        raise ValueError(f"multiples must be at least 1, but they are {node_multiple} and {edge_multiple}")
+        raise InputError(f"multiples must be at least 1, but they are {node_multiple} and {edge_multiple}")
     nodes, edges = batch.batch.numel(), batch.edge_index.shape[1]
     graphs = -(-node_multiple // PADDING_SIZE)
     more, more_edges = graphs + -(nodes + graphs) % node_multiple, -edges % edge_multiple

@@ -8,6 +8,7 @@ import numpy as np
 from pfgnn.data.columns import Array, as_targets, guess_task, join_edges, stack
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -27,7 +28,7 @@ def from_pyg(
     """
     graphs = list(data)
     if not graphs:
-        raise ValueError("data must hold at least one graph, but it is empty")
+        raise InputError("data must hold at least one graph, but it is empty")
     if like is not None:
         task, name = like.task, like.name
         carried = ("splits", "pairs", "node_categories", "edge_categories", "about")
@@ -37,7 +38,7 @@ def from_pyg(
     edges = [_edges(number, graph) for number, graph in enumerate(graphs)]
     y = stack("y", [_rows(graph, "y", node_level) for graph in graphs])
     if y is None:
-        raise ValueError("data must have y, but no graph has it")
+        raise InputError("data must have y, but no graph has it")
     key = stack("graph_key", [_rows(graph, "graph_key") for graph in graphs])
     if key is not None:
         parts = {"key": key[:, 0], **parts}
@@ -99,8 +100,8 @@ def _rows(graph: "Data", name: str, several: bool = True) -> Array | None:
 def _edges(number: int, graph: "Data") -> Array:
     """The directed edges of a graph, [2, e]."""
     if graph.edge_index is None:
-        raise ValueError(f"graph {number} has no edge_index, but must have one, with no columns if there are no edges")
+        raise InputError(f"graph {number} has no edge_index, but must have one, with no columns if there are no edges")
     ends: Array = graph.edge_index.detach().cpu().numpy()
     if ends.ndim != 2 or len(ends) != 2:
-        raise ValueError(f"edge_index must have shape [2, e], but in graph {number} it has {list(ends.shape)}")
+        raise InputError(f"edge_index must have shape [2, e], but in graph {number} it has {list(ends.shape)}")
     return ends

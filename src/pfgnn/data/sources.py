@@ -14,6 +14,7 @@ import numpy as np
 
 from pfgnn.data.columns import Array, shrink
 from pfgnn.data.molecules import CHUNK, FEATURES, FeatureSet, Molecule, featurise_many
+from pfgnn.errors import InputError
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.graph6 import GRAPH6_HEADER, SPARSE6_HEADER, from_graph6, from_sparse6
 
@@ -46,15 +47,15 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
         header = [name.strip() for name in next(reader, [])]
         numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
     except csv.Error as error:
-        raise ValueError(f"{file.name}, line {reader.line_num}: {error}") from None
+        raise InputError(f"{file.name}, line {reader.line_num}: {error}") from None
     names = [name for name in header if name != smiles_column] if targets is None else list(targets)
     for name in (smiles_column, *names):
         if header.count(name) > 1 or names.count(name) > 1:
-            raise ValueError(f"{file} must have the column {name!r} once, and each target once, but it is repeated")
+            raise InputError(f"{file} must have the column {name!r} once, and each target once, but it is repeated")
         if name not in header:
-            raise ValueError(f"{file} has no column {name!r}, but has: {', '.join(header) or 'none'}")
+            raise InputError(f"{file} has no column {name!r}, but has: {', '.join(header) or 'none'}")
     if not names:
-        raise ValueError(f"{file} has no column beside {smiles_column!r}, but must have at least one target")
+        raise InputError(f"{file} has no column beside {smiles_column!r}, but must have at least one target")
     place = {name: header.index(name) for name in header}
     rows = [row for _, row in numbered]
 
@@ -66,7 +67,7 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
     def read(item: tuple[list[str], Molecule | ValueError]) -> Sample:
         row, molecule = item
         if len(row) != len(header):
-            raise ValueError(f"there are {len(row)} entries, but the header has {len(header)}")
+            raise InputError(f"there are {len(row)} entries, but the header has {len(header)}")
         y = [_number(row[place[name]], f"column {name!r}") for name in names]
         if isinstance(molecule, ValueError):
             raise molecule
@@ -79,13 +80,13 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
 def read_graph6_lines(file: Path, labels: str | Path | None) -> Source:
     """A file of graph6 or sparse6, and a file of labels with a line for each graph."""
     if labels is None:
-        raise ValueError(f"{file} has no targets of its own, so labels must name a file with a line for each graph")
+        raise InputError(f"{file} has no targets of its own, so labels must name a file with a line for each graph")
     lines = enumerate(_read_text(file).splitlines(), start=1)
     bodies = {number: line.strip().removeprefix(GRAPH6_HEADER).removeprefix(SPARSE6_HEADER) for number, line in lines}
     graphs = {number: body for number, body in bodies.items() if body}
     targets = _read_text(Path(labels)).rstrip().splitlines()
     if len(targets) != len(graphs):
-        raise ValueError(f"{labels} has {len(targets)} lines, but must have {len(graphs)}, one for each graph")
+        raise InputError(f"{labels} has {len(targets)} lines, but must have {len(graphs)}, one for each graph")
 
     def read(item: tuple[str, str]) -> Sample:
         body, target = item
@@ -105,16 +106,16 @@ def _json_sample(line: str) -> Sample:
     try:
         content = json.loads(line)
     except json.JSONDecodeError as error:
-        raise ValueError(f"this is not JSON: {error.msg} at character {error.pos + 1}") from None
+        raise InputError(f"this is not JSON: {error.msg} at character {error.pos + 1}") from None
     keys = set(content) if isinstance(content, dict) else set()
     if not {"num_nodes", "edges", "y"} <= keys <= {"num_nodes", "edges", "y", "x", "edge_attr"}:
         found = ", ".join(sorted(keys)) or "none"
-        raise ValueError(f"the keys must be num_nodes, edges, y and, if wanted, x and edge_attr, but are: {found}")
+        raise InputError(f"the keys must be num_nodes, edges, y and, if wanted, x and edge_attr, but are: {found}")
     edges = _rows("edges", content["edges"])
     x, edge_attr = (None if content.get(name) is None else _rows(name, content[name]) for name in ("x", "edge_attr"))
     y = content["y"] if isinstance(content["y"], list) else [content["y"]]
     if not y or not all(type(value) in (int, float) and math.isfinite(value) for value in y):
-        raise ValueError(f"y is {content['y']}, but must be a finite number or a list of them")
+        raise InputError(f"y is {content['y']}, but must be a finite number or a list of them")
     return _sample(Graph(content["num_nodes"], edges, x, edge_attr), y)
 
 
@@ -122,7 +123,7 @@ def _rows(name: str, value: object) -> Array:
     try:
         return np.array(value) if value != [] else np.zeros((0, 2), dtype=np.int64)
     except ValueError:
-        raise ValueError(f"{name} has rows of different lengths, but must have the same number of columns") from None
+        raise InputError(f"{name} has rows of different lengths, but must have the same number of columns") from None
 
 
 def _sample(graph: Graph, y: list[float]) -> Sample:
@@ -136,7 +137,7 @@ def _number(text: str, what: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{what} is {text!r}, but must be a finite number")
+        raise InputError(f"{what} is {text!r}, but must be a finite number")
     return value
 
 
@@ -145,7 +146,7 @@ def _read_text(file: Path) -> str:
     try:
         text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8-sig")
     except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} cannot be read as {'gzipped ' * (file.suffix == '.gz')}UTF-8 text: {error}") from None
+        raise InputError(f"{file} cannot be read as {'gzipped ' * (file.suffix == '.gz')}UTF-8 text: {error}") from None
     if not text.strip():
-        raise ValueError(f"{file} is empty, but must have at least one line")
+        raise InputError(f"{file} is empty, but must have at least one line")
     return text

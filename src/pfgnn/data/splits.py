@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from pfgnn.data.columns import Array
 from pfgnn.data.dataset import Dataset
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import IntArray, rank_rows
 from pfgnn.graphs.canonical import certificate
 
@@ -50,7 +51,7 @@ def k_folds(
     Args: as for :func:`random_split`; folds: how many, at least 3.
     """
     if not 3 <= folds <= count:
-        raise ValueError(f"folds is {folds}, but must lie in 3..{count} for {count} graphs")
+        raise InputError(f"folds is {folds}, but must lie in 3..{count} for {count} graphs")
     sizes = [(count + fold) // folds for fold in reversed(range(folds))]  # the first blocks take what is left over
     block = _deal(count, sizes, seed, labels, groups)
     splits: Splits = {}
@@ -116,7 +117,7 @@ def _sizes(count: int, sizes: Sequence[float]) -> list[int]:
     total = count if whole else 1
     if len(sizes) != len(PARTS) or min(sizes) < 0 or not np.isclose(sum(sizes), total, rtol=0, atol=1e-9):
         kind = "sizes" if whole else "fractions"
-        raise ValueError(f"{kind} must be {len(PARTS)} numbers from 0 that add up to {total}, but they are {sizes}")
+        raise InputError(f"{kind} must be {len(PARTS)} numbers from 0 that add up to {total}, but they are {sizes}")
     if whole:
         return [int(size) for size in sizes]
     ends = np.rint(np.cumsum(sizes) * count).astype(np.int64)
@@ -153,16 +154,16 @@ def _deal(
         chosen[unit] = part
         room[part] -= graphs
     if ((room == size) & (size > 0)).any():
-        raise ValueError(f"groups has {len(first)} groups, which are too few to give every part a graph")
+        raise InputError(f"groups has {len(first)} groups, which are too few to give every part a graph")
     return chosen[of]
 
 
 def _checked(name: str, values: npt.ArrayLike, count: int) -> Array:
     array = np.asarray(values)
     if array.shape != (count,):
-        raise ValueError(f"{name} has shape {list(array.shape)}, but must have shape [{count}], one entry a graph")
+        raise InputError(f"{name} has shape {list(array.shape)}, but must have shape [{count}], one entry a graph")
     if array.dtype.kind not in "iub":
-        raise TypeError(f"{name} has dtype {array.dtype}, but must hold integers")
+        raise InputTypeError(f"{name} has dtype {array.dtype}, but must hold integers")
     return array
 
 

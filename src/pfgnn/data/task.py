@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pfgnn.errors import InputError
+
 LEVELS = ("graph", "node", "pair")
 LOSSES = ("cross_entropy", "weighted_cross_entropy", "binary_cross_entropy", "l1", "none")
 METRICS = ("accuracy", "roc_auc", "mean_roc_auc", "mae", "error_ratio", "pairs")
@@ -35,12 +37,12 @@ class Task:
             ("metric", self.metric, METRICS),
         ):
             if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, but it is {value!r}")
+                raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {value!r}")
         if self.outputs < 1:
-            raise ValueError(f"outputs must be at least 1, but it is {self.outputs}")
+            raise InputError(f"outputs must be at least 1, but it is {self.outputs}")
         for name, values in (("targets", self.targets), ("scales", self.scales)):
             if values and len(values) != self.outputs:
-                raise ValueError(f"{name} must have one entry for each of {self.outputs} outputs, not {len(values)}")
+                raise InputError(f"{name} must have one entry for each of {self.outputs} outputs, not {len(values)}")
 
     def to_json(self) -> dict[str, Any]:
         """The task as JSON-like values."""

@@ -13,6 +13,7 @@ import numpy as np
 from pfgnn.data.columns import Array, guess_task
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import BoolArray, IntArray, rank_rows
 
 Number = type[np.int64] | type[np.float64]
@@ -36,12 +37,12 @@ class Table(NamedTuple):
         """Refuse the first line that is ``wrong`` [lines]; the reason is filled with its entries."""
         if wrong.any():
             row = int(wrong.argmax())
-            raise ValueError(f"{self.path.name}, line {row + 1}: {reason.format(*self.rows[row])}")
+            raise InputError(f"{self.path.name}, line {row + 1}: {reason.format(*self.rows[row])}")
 
     def expect(self, lines: int, of: str) -> Array:
         """The rows, if there is one line for each of the things that ``of`` names."""
         if len(self.rows) != lines:
-            raise ValueError(f"{self.path} has {len(self.rows)} lines, but must have {lines}, one for each {of}")
+            raise InputError(f"{self.path} has {len(self.rows)} lines, but must have {lines}, one for each {of}")
         return self.rows
 
 
@@ -130,14 +131,14 @@ def read_table(path: Path, dtype: Number, columns: int | None = None) -> Table:
     """
     lines = path.read_text(encoding="latin-1").rstrip().splitlines()
     if not lines:
-        raise ValueError(f"{path} is empty, but must have at least one line")
+        raise InputError(f"{path} is empty, but must have at least one line")
     width = columns or lines[0].count(",") + 1
     try:
         rows = np.loadtxt(lines, dtype, comments=None, delimiter=",", ndmin=2)
     except ValueError:
         rows = np.empty((0, 0))
     if rows.shape != (len(lines), width) or not np.isfinite(rows).all():
-        raise ValueError(f"{path.name}, {_first_mistake(lines, dtype, width)}")
+        raise InputError(f"{path.name}, {_first_mistake(lines, dtype, width)}")
     return Table(path, rows)
 
 
@@ -160,7 +161,7 @@ def _first_mistake(lines: list[str], dtype: Number, width: int) -> str:
 def _find_name(folder: Path) -> str:
     names = sorted(path.name.removesuffix("_A.txt") for path in folder.iterdir() if path.name.endswith("_A.txt"))
     if len(names) != 1:
-        raise ValueError(f"{folder} has {len(names)} files named NAME_A.txt, but must have one")
+        raise InputError(f"{folder} has {len(names)} files named NAME_A.txt, but must have one")
     return names[0]
 
 
@@ -196,5 +197,5 @@ def _read_index(path: Path, count: int) -> IntArray:
     numbers = read_table(path, np.int64).rows.reshape(-1)
     wrong = (numbers < 0) | (numbers >= count)
     if wrong.any():
-        raise ValueError(f"{path} has graph {numbers[wrong.argmax()]}, but must have numbers in 0..{count - 1}")
+        raise InputError(f"{path} has graph {numbers[wrong.argmax()]}, but must have numbers in 0..{count - 1}")
     return numbers

@@ -10,6 +10,7 @@ from torch import nn
 
 from pfgnn.data import Dataset, load
 from pfgnn.data.encodings import random_walks
+from pfgnn.errors import InputError
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.inputs import Inputs, describe
 from pfgnn.graphs.arrays import IntArray
@@ -71,7 +72,7 @@ def load_data(config: DataConfig, model: ModelConfig) -> Dataset:
     """The config's dataset, named or packed, with the edge features that are asked for and that the model reads."""
     if config.file is not None:
         if config.options:
-            raise ValueError(f"data.options must be empty for a packed file, but it is {config.options}")
+            raise InputError(f"data.options must be empty for a packed file, but it is {config.options}")
         dataset = Dataset.open(config.file)
     else:
         dataset = load(config.name, **config.options)
@@ -99,7 +100,7 @@ def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig) -> Dataset:
 def with_distances(dataset: Dataset) -> Dataset:
     """The dataset whose last edge feature is the edge's length |p_j - p_i|; categories before it become one-hot."""
     if dataset.pos is None:
-        raise ValueError(f"data.positions must be none for {dataset.name}, whose nodes have no positions")
+        raise InputError(f"data.positions must be none for {dataset.name}, whose nodes have no positions")
     first = np.cumsum(dataset.node_counts, dtype=np.int64) - dataset.node_counts
     source, target = dataset.edges + np.repeat(first, dataset.edge_counts)
     length = np.linalg.norm(dataset.pos[target] - dataset.pos[source], axis=1)
@@ -120,7 +121,7 @@ def parts(config: DataConfig, dataset: Dataset) -> dict[str, IntArray]:
     for name in config.tests:
         graphs = part(name, config.fold, dataset)
         if not np.array_equal(found.get(name, graphs), graphs):
-            raise ValueError(f"data.{name} must be {name} where data.tests has that part, but it is another")
+            raise InputError(f"data.{name} must be {name} where data.tests has that part, but it is another")
         found[name] = graphs
     return found
 
@@ -132,16 +133,16 @@ def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:
     full = name if fold is None else f"fold {fold} {name}"
     if full in dataset.splits:
         if not len(dataset.splits[full]):
-            raise ValueError(f"the part {full!r} of {dataset.name} must hold at least one graph, but it is empty")
+            raise InputError(f"the part {full!r} of {dataset.name} must hold at least one graph, but it is empty")
         return dataset.splits[full]
     folds = {split.split()[1] for split in dataset.splits if split.startswith("fold ")}
     if folds and (fold is None or str(fold) not in folds):
         came = "null" if fold is None else fold
-        raise ValueError(f"data.fold must lie in 0..{len(folds) - 1} for {dataset.name}, but it is {came}")
+        raise InputError(f"data.fold must lie in 0..{len(folds) - 1} for {dataset.name}, but it is {came}")
     if fold is not None and not folds:
-        raise ValueError(f"data.fold must be null for {dataset.name}, which has no folds, but it is {fold}")
+        raise InputError(f"data.fold must be null for {dataset.name}, which has no folds, but it is {fold}")
     known = dict.fromkeys(split.split(maxsplit=2)[2] if folds else split for split in dataset.splits)
-    raise ValueError(f"a part of {dataset.name} must be one of {', '.join([*known, 'all'])}, but it is {name!r}")
+    raise InputError(f"a part of {dataset.name} must be one of {', '.join([*known, 'all'])}, but it is {name!r}")
 
 
 def build_model(config: ModelConfig, inputs: Inputs, seed: int) -> nn.Module:
@@ -234,7 +235,7 @@ def _level(inputs: Inputs) -> str:
 
 def _backbone(config: ModelConfig, layers: int, inputs: Inputs) -> Stack:
     if config.backbone in NEED_EDGES and inputs.edge_channels is None:
-        raise ValueError(
+        raise InputError(
             f"model.backbone must be one that needs no edge features, such as gin, for {inputs.name}, which has none "
             f"here, but it is {config.backbone}"
         )

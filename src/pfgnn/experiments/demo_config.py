@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pfgnn.arguments import check_positive
+from pfgnn.errors import InputError
 
 LARGEST = 100_000  # steps, particles or updates that a demo may be asked for
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)  # the ten classes of Murphy et al., ICML 2019
@@ -30,6 +31,6 @@ class DemoConfig:
     def __post_init__(self) -> None:
         for name in ("steps", "particles", "updates"):
             if check_positive(name, getattr(self, name)) > LARGEST:
-                raise ValueError(f"{name} must be at most {LARGEST} in the demo, but it is {getattr(self, name)}")
+                raise InputError(f"{name} must be at most {LARGEST} in the demo, but it is {getattr(self, name)}")
         if not 0 <= self.seed < 2**63:
-            raise ValueError(f"seed must lie in 0..2**63 - 1, but it is {self.seed}")
+            raise InputError(f"seed must lie in 0..2**63 - 1, but it is {self.seed}")

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pfgnn.errors import InputError
 from pfgnn.files import read_json, write_json
 
 Record = dict[str, Any]  # a run's record.json
@@ -49,12 +50,12 @@ def read_gathered(path: Path) -> Gathered:
         or not isinstance(runs, list)
         or not all(isinstance(run, dict) and {"seed", "fold"} <= run.keys() for run in runs)
     ):
-        raise ValueError(
+        raise InputError(
             f"{path} must hold the runs of a row (table, row, config, and runs with seed and fold), "
             "as `pfgnn reproduce` writes them, but it holds something else"
         )
     if any(content[key] != value for key, value in place.items()):
-        raise ValueError(
+        raise InputError(
             f"{path} must hold row {place['row']} of {place['table']}, "
             f"but it holds row {content['row']} of {content['table']}"
         )

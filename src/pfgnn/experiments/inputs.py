@@ -8,6 +8,7 @@ import torch
 
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.model import mean_log_degree
 
@@ -44,7 +45,7 @@ class Inputs:
     def from_json(values: dict[str, Any]) -> "Inputs":
         """The inputs of :meth:`to_json`."""
         if values.keys() != {field.name for field in fields(Inputs)}:
-            raise ValueError("the run must be of this version of pfgnn, but it is of another one; train it anew")
+            raise InputError("the run must be of this version of pfgnn, but it is of another one; train it anew")
         channels = {
             name: tuple(values[name]) if isinstance(values[name], list) else values[name]
             for name in ("in_channels", "edge_channels")

@@ -14,6 +14,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Resident
 from pfgnn.data.relabel import relabel
+from pfgnn.errors import InputError
 from pfgnn.experiments.config import PairsConfig
 from pfgnn.ops.hashing import fold
 from pfgnn.training.distinguish import FLOOR, RIDGE, hotelling, threshold
@@ -83,9 +84,9 @@ def tell_pairs_apart(
         seed: of relabellings and randomness.
     """
     if dataset.pairs is None or not len(dataset.pairs):
-        raise ValueError(f"the dataset {dataset.name} must have pairs to be told apart, but it has none")
+        raise InputError(f"the dataset {dataset.name} must have pairs to be told apart, but it has none")
     if not forward.embed:
-        raise ValueError("forward must give embeddings too, embed=True, by which the paper's rule goes")
+        raise InputError("forward must give embeddings too, embed=True, by which the paper's rule goes")
     first, second = torch.from_numpy(dataset.pairs.astype(np.int64)).T
     sampler = _Sampler(forward, dataset, batch_size, seed)
     C = dataset.task.outputs

@@ -14,6 +14,7 @@ from pfgnn.data import Dataset
 from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 from pfgnn.experiments.build import Inputs, adapt
 from pfgnn.experiments.directory import CONFIG, read_record
 from pfgnn.experiments.run import load_weights
@@ -75,7 +76,7 @@ def predict_run(
         device: "cpu", "cuda" or "auto".
     """
     if check_positive("draws", draws) < 2:
-        raise ValueError("draws must be at least 2, for a standard error needs two draws, but it is 1")
+        raise InputError("draws must be at least 2, for a standard error needs two draws, but it is 1")
     record, config = read_record(directory), read_config(directory / CONFIG)
     identity = read_checkpoint(directory / (BEST if record["selected"] == "best" else LAST)).state["identity"]
     inputs = Inputs.from_json(identity["inputs"])
@@ -107,18 +108,18 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str, random_walks: in
         dataset = Dataset.open(path)
         level, found = ("node" if task.level == "node" else "graph" for task in (inputs.task, dataset.task))
         if level != found:
-            raise ValueError(f"{path} must be of the {level} level, as the run is, but it is of the {found} level")
+            raise InputError(f"{path} must be of the {level} level, as the run is, but it is of the {found} level")
     elif path.suffix in (".g6", ".s6"):
         graphs = read_graph6(path)
         if not graphs:
-            raise ValueError(f"{path} holds no graphs, but must have one a line")
+            raise InputError(f"{path} holds no graphs, but must have one a line")
         rows = sum(graph.num_nodes for graph in graphs) if inputs.task.level == "node" else len(graphs)
         dataset = Dataset.from_graphs(graphs, np.zeros((rows, 1), dtype=np.int64), inputs.task)
     elif path.suffix == ".csv":
         smiles = _column(path, smiles_column)
         dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, random_walks), inputs.task)
     else:
-        raise ValueError(f"{path} must end in .g6, .s6, .csv or .pfgnn to say what it holds, not in {path.suffix!r}")
+        raise InputError(f"{path} must end in .g6, .s6, .csv or .pfgnn to say what it holds, not in {path.suffix!r}")
     return dataset
 
 
@@ -129,7 +130,7 @@ def check_features(path: Path, inputs: Inputs, dataset: Dataset) -> None:
         ("edge", inputs.edge_channels, dataset.edge_channels),
     ):
         if want != came:
-            raise ValueError(
+            raise InputError(
                 f"{path} must have the {name} features that the run was trained on, {want}, but has {came}"
             )
 
@@ -141,15 +142,15 @@ def _column(path: Path, name: str) -> list[str]:
             columns = table.fieldnames or ()
             rows = [(table.line_num, row.get(name)) for row in table]
     except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} cannot be read as a CSV table: {error}") from None
+        raise InputError(f"{path} cannot be read as a CSV table: {error}") from None
     if name not in columns:
-        raise ValueError(f"{path} must have a column {name}, but its columns are {', '.join(columns) or 'none'}")
+        raise InputError(f"{path} must have a column {name}, but its columns are {', '.join(columns) or 'none'}")
     if not rows:
-        raise ValueError(f"{path} holds no molecules, but must have one a line")
+        raise InputError(f"{path} holds no molecules, but must have one a line")
     molecules = []
     for line, molecule in rows:
         if molecule is None:  # the line ends before its column
-            raise ValueError(f"{path} must have a molecule in each line, but line {line} has none")
+            raise InputError(f"{path} must have a molecule in each line, but line {line} has none")
         molecules.append(molecule)
     return molecules
 
@@ -160,7 +161,7 @@ def _features(inputs: Inputs, random_walks: int) -> str:
         channels = sum(features.node_categories) + random_walks if random_walks else features.node_categories
         if channels == inputs.in_channels:
             return name
-    raise ValueError("the run was not trained on features of molecules, so it cannot predict from SMILES")
+    raise InputError("the run was not trained on features of molecules, so it cannot predict from SMILES")
 
 
 def _names(task: Task) -> list[str]:

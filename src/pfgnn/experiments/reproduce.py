@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pfgnn.arguments import check_positive
-from pfgnn.errors import explain
+from pfgnn.errors import InputError, explain
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.directory import RECORD
 from pfgnn.experiments.gathered import Record, gather, read_gathered
@@ -128,7 +128,7 @@ def plan(
     chosen = [row for row in table.rows if not rows or any(fnmatchcase(row.name, pattern) for pattern in rows)]
     if not chosen:
         names = ", ".join(row.name for row in table.rows)
-        raise ValueError(f"rows must match some of {names}, but they are {', '.join(rows)}")
+        raise InputError(f"rows must match some of {names}, but they are {', '.join(rows)}")
     jobs = []
     for row in chosen:
         results = row_file(out, name, row)
@@ -195,7 +195,7 @@ def _gather_if_finished(job: Job) -> bool:
         return False
     record: Record = read_json(path)
     if not isinstance(record.get("config"), dict):
-        raise ValueError(f"{path} must be a run's record, but it has no config")
+        raise InputError(f"{path} must be a run's record, but it has no config")
     _check_same(record["config"], job.config, path)
     gather(job.results, config_mapping(job.config), record)
     return True
@@ -215,11 +215,11 @@ def _check_same(found: Record, wanted: Config, path: Path) -> None:
     try:
         config = parse_config(found)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} must come from the config of its row, but {error}") from None
+        raise InputError(f"{path} must come from the config of its row, but {error}") from None
     old, new = (dict(_settings(config_mapping(side))) for side in (config, wanted))
     changed = [f"{key} is {old.get(key)}, not {new.get(key)}" for key in {**old, **new} if old.get(key) != new.get(key)]
     if changed:
-        raise ValueError(
+        raise InputError(
             f"{path} must come from the config of its row, but there {', '.join(changed)}; "
             "move it away to run the row anew"
         )

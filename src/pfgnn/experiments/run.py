@@ -13,6 +13,7 @@ from torch import nn
 
 from pfgnn.data import Dataset
 from pfgnn.data.loader import Indices, Resident
+from pfgnn.errors import InputError, MissingPackageError
 from pfgnn.experiments.build import Inputs, build_model, describe, load_data, parts
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.directory import CONFIG, RECORD, Resume, check_directory, read_record
@@ -177,7 +178,7 @@ def evaluate_run(directory: Path, *, device: str = "auto", overrides: tuple[str,
     config = read_config(directory / CONFIG, overrides)
     this = Run.open(config, device)
     if this.checksum != record["data"]:
-        raise ValueError(
+        raise InputError(
             f"{config.data.name} must be the data of the run, checksum {record['data']}, but has {this.checksum}; "
             "is PFGNN_DATA set as it was?"
         )
@@ -208,5 +209,5 @@ def _writer(directory: Path, update: int) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise ImportError("tensorboard is not installed; install it, or train without --tensorboard") from None
+        raise MissingPackageError("tensorboard is not installed; install it, or train without --tensorboard") from None
     return SummaryWriter(str(directory / "tensorboard"), purge_step=update)

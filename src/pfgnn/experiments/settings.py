@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.experiments.config import Config
 from pfgnn.files import write_atomically
 
@@ -86,40 +87,40 @@ def check(config: Config) -> None:
         for key in keys.split():
             value = _find(config, key)
             if value is not None and not holds(value):
-                raise ValueError(f"{key} must be {rule}, but it is {value}")
+                raise InputError(f"{key} must be {rule}, but it is {value}")
     training = config.training
     if (training.epochs is None) == (training.updates is None):
         came = f"{training.epochs} and {training.updates}".replace("None", "null")
-        raise ValueError(
+        raise InputError(
             f"one of training.epochs and training.updates must be null, the other not, but they are {came}"
         )
     schedule = training.schedule
     if schedule.kind in ("plateau", "cosine") and schedule.min_lr > training.learning_rate:
-        raise ValueError(
+        raise InputError(
             f"training.schedule.min_lr must be at most training.learning_rate, {training.learning_rate}, "
             f"but it is {schedule.min_lr}"
         )
     model = config.model
     if model.vertices_per_step > 1 and model.sampling == "distinct":
-        raise ValueError(
+        raise InputError(
             f"model.vertices_per_step must be 1 with model.sampling distinct, but it is {model.vertices_per_step}; "
             "model.sampling=independent draws several"
         )
     learned = model.policy in ("mlp", "gnn") and model.steps > 0
     if learned and model.sampling == "distinct" and training.gamma > 0 and training.credit == "graph":
-        raise ValueError(
+        raise InputError(
             "training.credit must be particle, or training.gamma 0, for a learned policy with model.sampling distinct, "
             "but it is graph, which is made for independent draws"
         )
     if training.entropy > 0 and model.sampling == "independent":
-        raise ValueError(
+        raise InputError(
             f"training.entropy must be 0 with model.sampling independent, but it is {training.entropy}; "
             "only distinct paths have it"
         )
     if model.second_moment and model.readout != "mean":
-        raise ValueError(f"model.second_moment must be false unless model.readout is mean, but that is {model.readout}")
+        raise InputError(f"model.second_moment must be false unless model.readout is mean, but that is {model.readout}")
     if foreign := {"name", "root", "edge_features"} & config.data.options.keys():
-        raise ValueError(f"data.options must hold options of the generator, but it has {', '.join(sorted(foreign))}")
+        raise InputError(f"data.options must hold options of the generator, but it has {', '.join(sorted(foreign))}")
 
 
 class _Loader(yaml.SafeLoader):
@@ -140,30 +141,30 @@ def _load(text: str, source: str) -> Any:
         return yaml.load(text, _Loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ValueError(f"{source}, line {line} must be YAML, but {error.problem}") from None
+        raise InputError(f"{source}, line {line} must be YAML, but {error.problem}") from None
     except yaml.YAMLError as error:
-        raise ValueError(f"{source} must be YAML, but {' '.join(str(error).split())}") from None
+        raise InputError(f"{source} must be YAML, but {' '.join(str(error).split())}") from None
 
 
 def _read_file(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     """The values of a file and, below them, of its base; ``above`` are the files that led to it."""
     if path.resolve() in above:
-        raise ValueError(f"base must not lead back to the file itself, but it does in {path}")
+        raise InputError(f"base must not lead back to the file itself, but it does in {path}")
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         wanted = f"{path}, the base of {above[-1].name}," if above else path
         raise type(error)(f"{wanted} must be a config that can be read, but {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{path} must be a YAML text in UTF-8, but it is not") from None
+        raise InputError(f"{path} must be a YAML text in UTF-8, but it is not") from None
     content = _load(text, str(path))
     if not isinstance(content, dict):
-        raise TypeError(f"{path} must hold settings such as data, model and training, but it holds {content!r}")
+        raise InputTypeError(f"{path} must hold settings such as data, model and training, but it holds {content!r}")
     base = content.pop("base", None)
     if base is None:
         return content
     if not isinstance(base, str):
-        raise TypeError(f"{path}: base must be the name of a file, but it is {base!r}")
+        raise InputTypeError(f"{path}: base must be the name of a file, but it is {base!r}")
     return _merge(_read_file(path.parent / base, (*above, path.resolve())), content)
 
 
@@ -178,7 +179,7 @@ def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 def _override(mapping: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     if not equals or not all(key.split(".")):
-        raise ValueError(f"an override must look like model.particles=16, but it is {override!r}")
+        raise InputError(f"an override must look like model.particles=16, but it is {override!r}")
     *sections, last = key.split(".")
     place = mapping
     for section in sections:
@@ -199,11 +200,11 @@ def _parse(hint: Any, value: Any, key: str, also: str = "") -> Any:
         return None if value is None else _parse(parts[0], value, key, " or null")
     if origin is Literal:
         if not isinstance(value, str) or value not in parts:
-            raise ValueError(f"{key} must be one of {', '.join(parts)}, but it is {value!r}{_nearest(value, parts)}")
+            raise InputError(f"{key} must be one of {', '.join(parts)}, but it is {value!r}{_nearest(value, parts)}")
         return value
     if origin is tuple:
         if not isinstance(value, list | tuple):
-            raise TypeError(f"{key} must be a list, but it is {value!r}")
+            raise InputTypeError(f"{key} must be a list, but it is {value!r}")
         return tuple(_parse(parts[0], entry, f"{key}[{place}]") for place, entry in enumerate(value))
     if origin is dict:
         return _plain(_section(value, key, also), key)
@@ -217,10 +218,10 @@ def _parse_section(section: Any, value: Any, key: str, also: str) -> Any:
     for name, entry in found.items():
         if name not in hints:
             near = _nearest(name, hints) or f"; there are {', '.join(hints)}"
-            raise ValueError(f"{_join(key, name)} is no setting, but it is set to {entry!r}{near}")
+            raise InputError(f"{_join(key, name)} is no setting, but it is set to {entry!r}{near}")
     for field in fields(section):
         if field.name not in found and field.default is MISSING and field.default_factory is MISSING:
-            raise ValueError(f"{_join(key, field.name)} must be set, but it is missing")
+            raise InputError(f"{_join(key, field.name)} must be set, but it is missing")
     return section(**{name: _parse(hints[name], entry, _join(key, name)) for name, entry in found.items()})
 
 
@@ -232,7 +233,7 @@ def _parse_scalar(kind: type, value: Any, key: str, also: str) -> Any:
         except (ValueError, OverflowError):
             number = math.nan
     if type(number) is not kind or not _finite(number):
-        raise TypeError(f"{key} must be {WORDS[kind]}{also}, but it is {value!r}")
+        raise InputTypeError(f"{key} must be {WORDS[kind]}{also}, but it is {value!r}")
     return number
 
 
@@ -243,7 +244,7 @@ def _plain(value: Any, key: str) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(entry, f"{key}[{place}]") for place, entry in enumerate(value)]
     if not isinstance(value, bool | int | float | str | NoneType) or not _finite(value):
-        raise TypeError(f"{key} must be text, a finite number, true, false, null or a list, but it is {value!r}")
+        raise InputTypeError(f"{key} must be text, a finite number, true, false, null or a list, but it is {value!r}")
     return value
 
 
@@ -253,10 +254,10 @@ def _finite(value: object) -> bool:
 
 def _section(value: Any, key: str, also: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"{key or 'a config'} must hold settings, name: value{also}, but it is {value!r}")
+        raise InputTypeError(f"{key or 'a config'} must hold settings, name: value{also}, but it is {value!r}")
     for name in value:
         if not isinstance(name, str):
-            raise TypeError(f"{_join(key, str(name))} must have a name that is text, but it is {name!r}")
+            raise InputTypeError(f"{_join(key, str(name))} must have a name that is text, but it is {name!r}")
     return value
 
 

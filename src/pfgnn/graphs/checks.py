@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import Array, IntArray
 
 # Up to here every integer is exact in float64, so labels of any two dtypes compare by value.
@@ -11,26 +12,26 @@ LARGEST_INTEGER_LABEL = 2**53
 def check_num_nodes(num_nodes: object) -> int:
     """Return `num_nodes` as an int if it is an integer of at least 1."""
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer):
-        raise TypeError(f"num_nodes must be an integer, not {type(num_nodes).__name__}")
+        raise InputTypeError(f"num_nodes must be an integer, not {type(num_nodes).__name__}")
     if num_nodes < 1:
-        raise ValueError(f"num_nodes is {num_nodes}, but a graph has at least 1 node")
+        raise InputError(f"num_nodes is {num_nodes}, but a graph has at least 1 node")
     return int(num_nodes)
 
 
 def check_edges(edges: Array, num_nodes: int) -> IntArray:
     """Return `edges` as int64 [m, 2] if every row joins two different nodes of 0..num_nodes-1."""
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"edges has shape {list(edges.shape)}, but must have shape [m, 2]")
+        raise InputError(f"edges has shape {list(edges.shape)}, but must have shape [m, 2]")
     if edges.dtype.kind not in "iu":
-        raise TypeError(f"edges has dtype {edges.dtype}, but must hold integers")
+        raise InputTypeError(f"edges has dtype {edges.dtype}, but must hold integers")
     outside = ((edges < 0) | (edges >= num_nodes)).any(axis=1)
     if outside.any():
         u, v = edges[outside.argmax()]
-        raise ValueError(f"edges has edge ({u}, {v}), which is out of range for {num_nodes} nodes")
+        raise InputError(f"edges has edge ({u}, {v}), which is out of range for {num_nodes} nodes")
     loops = edges[:, 0] == edges[:, 1]
     if loops.any():
         node = edges[loops.argmax(), 0]
-        raise ValueError(f"edges has a self-loop at node {node}, but a simple graph has none")
+        raise InputError(f"edges has a self-loop at node {node}, but a simple graph has none")
     return edges.astype(np.int64)
 
 
@@ -39,7 +40,7 @@ def check_distinct(edges: IntArray) -> None:
     repeated = (edges[1:] == edges[:-1]).all(axis=1)
     if repeated.any():
         u, v = edges[repeated.argmax()]
-        raise ValueError(f"edges has the duplicate edge ({u}, {v}), but a simple graph has each edge once")
+        raise InputError(f"edges has the duplicate edge ({u}, {v}), but a simple graph has each edge once")
 
 
 def check_labels(labels: Array, name: str, rows: int, of: str) -> None:
@@ -52,11 +53,11 @@ def check_labels(labels: Array, name: str, rows: int, of: str) -> None:
         of: what a row belongs to, for the message.
     """
     if labels.ndim != 2:
-        raise ValueError(f"{name} has {labels.ndim} axes, but must have 2: one row of labels for each of the {of}")
+        raise InputError(f"{name} has {labels.ndim} axes, but must have 2: one row of labels for each of the {of}")
     if len(labels) != rows:
-        raise ValueError(f"{name} has {len(labels)} rows for {rows} {of}, but must have one row each")
+        raise InputError(f"{name} has {len(labels)} rows for {rows} {of}, but must have one row each")
     if labels.dtype.kind not in "iuf" or labels.dtype.itemsize > 8:
-        raise TypeError(f"{name} has dtype {labels.dtype}, but must hold integers or floats of at most 64 bits")
+        raise InputTypeError(f"{name} has dtype {labels.dtype}, but must hold integers or floats of at most 64 bits")
     if labels.dtype.kind == "f":
         bad = ~np.isfinite(labels)
         rule = "labels must be finite"
@@ -65,15 +66,15 @@ def check_labels(labels: Array, name: str, rows: int, of: str) -> None:
         rule = "integer labels must lie between -2**53 and 2**53"
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        raise ValueError(f"{name} has {labels[row, column]} in row {row}, column {column}, but {rule}")
+        raise InputError(f"{name} has {labels[row, column]} in row {row}, column {column}, but {rule}")
 
 
 def check_permutation(permutation: Array, num_nodes: int) -> IntArray:
     """Return `permutation` as int64 [n] if it holds every number of 0..num_nodes-1 once."""
     if permutation.shape != (num_nodes,):
-        raise ValueError(f"permutation has shape {list(permutation.shape)}, but must have shape [{num_nodes}]")
+        raise InputError(f"permutation has shape {list(permutation.shape)}, but must have shape [{num_nodes}]")
     if permutation.dtype.kind not in "iu":
-        raise TypeError(f"permutation has dtype {permutation.dtype}, but must hold integers")
+        raise InputTypeError(f"permutation has dtype {permutation.dtype}, but must hold integers")
     if not np.array_equal(np.sort(permutation), np.arange(num_nodes)):
-        raise ValueError(f"permutation must hold each of 0..{num_nodes - 1} once, but some are missing or repeated")
+        raise InputError(f"permutation must hold each of 0..{num_nodes - 1} once, but some are missing or repeated")
     return permutation.astype(np.int64)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import pairs_at
 from pfgnn.graphs.graph import Graph
 
@@ -13,7 +14,7 @@ def circulant(n: int, jumps: Iterable[int]) -> Graph:
     """Nodes 0..n-1 on a circle, each joined to the nodes `jump` places away, for every jump in 1..n//2."""
     lengths = sorted(set(jumps))
     if any(not 1 <= jump <= n // 2 for jump in lengths):
-        raise ValueError(f"jumps is {lengths}, but for {n} nodes each jump must lie in 1..{n // 2}")
+        raise InputError(f"jumps is {lengths}, but for {n} nodes each jump must lie in 1..{n // 2}")
     nodes = np.arange(n)
     edges = [np.stack([nodes, (nodes + jump) % n], axis=1) for jump in lengths]
     if lengths and 2 * lengths[-1] == n:
@@ -24,14 +25,14 @@ def circulant(n: int, jumps: Iterable[int]) -> Graph:
 def csl(n: int = 41, skip: int = 2) -> Graph:
     """The circular skip link graph: a circle of n nodes plus the links between nodes `skip` places apart."""
     if not 2 <= skip < n / 2:
-        raise ValueError(f"skip is {skip}, but for {n} nodes it must be at least 2 and less than {n / 2:g}")
+        raise InputError(f"skip is {skip}, but for {n} nodes it must be at least 2 and less than {n / 2:g}")
     return circulant(n, [1, skip])
 
 
 def paley(q: int) -> Graph:
     """The numbers 0..q-1, joined where the difference is a square modulo q; q is a prime with q % 4 == 1."""
     if q < 5 or q % 4 != 1 or any(q % divisor == 0 for divisor in range(2, int(q**0.5) + 1)):
-        raise ValueError(f"q is {q}, but must be a prime that leaves 1 on division by 4")
+        raise InputError(f"q is {q}, but must be a prime that leaves 1 on division by 4")
     squares = {i * i % q for i in range(1, q)}
     return circulant(q, {min(s, q - s) for s in squares})
 
@@ -99,7 +100,7 @@ def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
         base: a connected graph with at least one edge.
     """
     if base.num_edges == 0 or not _is_connected(base):
-        raise ValueError(
+        raise InputError(
             f"base has {base.num_nodes} nodes and {base.num_edges} edges, "
             "but must be connected and have at least 1 edge"
         )
@@ -110,7 +111,7 @@ def random_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
     """A graph with n nodes and exactly m edges, all such graphs being equally likely."""
     possible = n * (n - 1) // 2
     if not 0 <= m <= possible:
-        raise ValueError(f"m is {m}, but a graph with {n} nodes has between 0 and {possible} edges")
+        raise InputError(f"m is {m}, but a graph with {n} nodes has between 0 and {possible} edges")
     if m == 0:
         return Graph.from_edges(n, [])
     return Graph(n, np.stack(pairs_at(rng.choice(possible, size=m, replace=False)), axis=1))
@@ -139,7 +140,7 @@ def random_regular(n: int, degree: int, rng: np.random.Generator) -> Graph:
     edge are paired again among themselves; if that leads nowhere, everything starts afresh.
     """
     if not 0 <= degree < n or n * degree % 2:
-        raise ValueError(f"degree is {degree}, but for {n} nodes it must lie in 0..{n - 1} with n · degree even")
+        raise InputError(f"degree is {degree}, but for {n} nodes it must lie in 0..{n - 1} with n · degree even")
     if 2 * degree >= n:  # few pairings of a dense graph succeed, and its complement is sparse
         return _complement(random_regular(n, n - 1 - degree, rng))
     while True:

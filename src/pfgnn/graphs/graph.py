@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import Array, IntArray
 from pfgnn.graphs.checks import check_distinct, check_edges, check_labels, check_num_nodes, check_permutation
 
@@ -145,7 +146,7 @@ def disjoint_union(*graphs: Graph) -> Graph:
         graphs: at least one graph; all or none have node labels, and the same for edge labels.
     """
     if not graphs:
-        raise ValueError("graphs is empty, but a union needs at least 1 graph")
+        raise InputError("graphs is empty, but a union needs at least 1 graph")
     sizes = [graph.num_nodes for graph in graphs]
     offsets = np.cumsum([0, *sizes])
     edges = np.concatenate([graph.edges + offset for graph, offset in zip(graphs, offsets, strict=False)])
@@ -160,7 +161,7 @@ def _stack(labels: list[Array | None], name: str) -> Array | None:
         return None
     widths = sorted({rows.shape[1] for rows in present})
     if len(present) < len(labels) or len(widths) > 1:
-        raise ValueError(
+        raise InputError(
             f"{name} is present in {len(present)} of {len(labels)} graphs with {widths} columns, "
             "but all graphs or none must have it, with the same number of columns"
         )

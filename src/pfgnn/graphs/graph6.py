@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import Array, IntArray, pairs_at
 from pfgnn.graphs.graph import Graph
 
@@ -24,12 +25,12 @@ def from_graph6(text: str) -> Graph:
     pairs = num_nodes * (num_nodes - 1) // 2
     expected = -(-pairs // 6)
     if rest.size != expected:
-        raise ValueError(
+        raise InputError(
             f"graph6 text has {rest.size} bytes after its size, but {num_nodes} nodes take {expected} bytes"
         )
     bits = _unpack(rest)
     if bits[pairs:].any():
-        raise ValueError("graph6 text has padding bits that are not zero, but only zeros may follow the last pair")
+        raise InputError("graph6 text has padding bits that are not zero, but only zeros may follow the last pair")
     return Graph(num_nodes, np.stack(pairs_at(np.flatnonzero(bits[:pairs])), axis=1))
 
 
@@ -45,7 +46,7 @@ def from_sparse6(text: str) -> Graph:
     """Read one sparse6 string, with or without its header; loops and multiple edges are refused."""
     body = text.strip().removeprefix(SPARSE6_HEADER)
     if not body.startswith(":"):
-        raise ValueError(f"sparse6 text starts with {body[:1]!r}, but must start with ':'")
+        raise InputError(f"sparse6 text starts with {body[:1]!r}, but must start with ':'")
     num_nodes, rest = _read_size(_six_bits(body[1:]))
     width = (num_nodes - 1).bit_length()
     bits = _unpack(rest)
@@ -90,7 +91,7 @@ def read_graph6(path: str | Path) -> list[Graph]:
             if body:
                 graphs.append(from_sparse6(body) if body.startswith(":") else from_graph6(body))
         except ValueError as error:
-            raise ValueError(f"{file.name}, line {number}: {error}") from None
+            raise InputError(f"{file.name}, line {number}: {error}") from None
     return graphs
 
 
@@ -100,7 +101,7 @@ def _six_bits(text: str) -> IntArray:
     bad = (codes < 63) | (codes > 126)
     if bad.any():
         place = int(bad.argmax())
-        raise ValueError(
+        raise InputError(
             f"text has the character {text[place]!r} at place {place + 1}, but only '?' to '~' are allowed"
         )
     return codes - 63
@@ -112,7 +113,7 @@ def _read_size(numbers: IntArray) -> tuple[int, IntArray]:
     length = [1, 3, 6][marks]
     digits = numbers[marks : marks + length]
     if digits.size < length:
-        raise ValueError(f"text has {numbers.size} bytes, but its number of nodes alone takes {marks + length}")
+        raise InputError(f"text has {numbers.size} bytes, but its number of nodes alone takes {marks + length}")
     size = 0
     for digit in digits.tolist():
         size = 64 * size + digit

@@ -7,6 +7,7 @@ permutation of 0..n-1.
 
 import numpy as np
 
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import Array, IntArray, ranges, rank_rows
 from pfgnn.graphs.graph import Graph, disjoint_union
 from pfgnn.graphs.partition import Partition
@@ -24,7 +25,7 @@ def refine(graph: Graph, colours: Array | None = None) -> IntArray:
     """
     start = initial_colours(graph) if colours is None else np.asarray(colours)
     if start.shape != (graph.num_nodes,):
-        raise ValueError(f"colours has shape {list(start.shape)}, but must have shape [{graph.num_nodes}]")
+        raise InputError(f"colours has shape {list(start.shape)}, but must have shape [{graph.num_nodes}]")
     return refine_many(graph, start[None])[0]
 
 
@@ -39,9 +40,9 @@ def refine_many(graph: Graph, colours: Array) -> IntArray:
         The refined colourings, [B, n].
     """
     if colours.ndim != 2 or colours.shape[1] != graph.num_nodes:
-        raise ValueError(f"colours has shape {list(colours.shape)}, but must have shape [B, {graph.num_nodes}]")
+        raise InputError(f"colours has shape {list(colours.shape)}, but must have shape [B, {graph.num_nodes}]")
     if colours.dtype.kind not in "iu":
-        raise TypeError(f"colours has dtype {colours.dtype}, but must hold integers")
+        raise InputTypeError(f"colours has dtype {colours.dtype}, but must hold integers")
     indptr, indices, edge_ids = graph.neighbours
     partition = Partition(indptr, indices, edge_labels(graph)[edge_ids], colours)
     splitters = partition.cells()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pfgnn.errors import InputError, MissingPackageError
 from pfgnn.graphs.graph import Graph
 
 BOND_TYPES = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 4}
@@ -24,9 +25,9 @@ def from_smiles(smiles: str) -> Graph:
     with base.BlockLogs():
         molecule = chem.MolFromSmiles(smiles)
     if molecule is None:
-        raise ValueError(f"smiles {smiles!r} is not a valid molecule")
+        raise InputError(f"smiles {smiles!r} is not a valid molecule")
     if molecule.GetNumAtoms() == 0:
-        raise ValueError(f"smiles {smiles!r} has no atoms, but a graph has at least 1 node")
+        raise InputError(f"smiles {smiles!r} has no atoms, but a graph has at least 1 node")
     x = [(atom.GetAtomicNum(), atom.GetFormalCharge(), atom.GetTotalNumHs()) for atom in molecule.GetAtoms()]
     bonds = list(molecule.GetBonds())
     edges = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
@@ -37,7 +38,7 @@ def from_smiles(smiles: str) -> Graph:
 def to_smiles(graph: Graph) -> str:
     """Write a graph with the labels of `from_smiles` as RDKit's canonical SMILES."""
     if graph.x is None or graph.x.shape[1] != 3 or graph.edge_attr is None or graph.edge_attr.shape[1] != 1:
-        raise ValueError("graph has other labels than from_smiles gives, but must have x [n, 3] and edge_attr [m, 1]")
+        raise InputError("graph has other labels than from_smiles gives, but must have x [n, 3] and edge_attr [m, 1]")
     chem, base = rdkit_modules()
     kinds = {number: chem.BondType.names[name] for name, number in BOND_TYPES.items()}
     molecule = chem.RWMol()
@@ -49,7 +50,7 @@ def to_smiles(graph: Graph) -> str:
         molecule.AddAtom(atom)
     for (u, v), kind in zip(graph.edges.tolist(), graph.edge_attr[:, 0].tolist(), strict=True):
         if kind not in kinds:
-            raise ValueError(f"edge_attr of edge ({u}, {v}) is {kind}, but must be one of {list(kinds)}")
+            raise InputError(f"edge_attr of edge ({u}, {v}) is {kind}, but must be one of {list(kinds)}")
         molecule.AddBond(u, v, kinds[kind])
         if kind == BOND_TYPES["AROMATIC"]:
             molecule.GetAtomWithIdx(u).SetIsAromatic(True)
@@ -58,7 +59,7 @@ def to_smiles(graph: Graph) -> str:
         try:
             chem.SanitizeMol(molecule)
         except chem.MolSanitizeException as error:
-            raise ValueError(f"graph is not a valid molecule: {error}") from None
+            raise InputError(f"graph is not a valid molecule: {error}") from None
     return str(chem.MolToSmiles(molecule))
 
 
@@ -70,14 +71,14 @@ def read_smiles(path: str | Path) -> list[Graph]:
         try:
             graphs += [from_smiles(token) for token in line.split()[:1]]
         except ValueError as error:
-            raise ValueError(f"{file.name}, line {number}: {error}") from None
+            raise InputError(f"{file.name}, line {number}: {error}") from None
     return graphs
 
 
 def _bond_number(bond: Any, smiles: str) -> int:
     name = bond.GetBondType().name
     if name not in BOND_TYPES:
-        raise ValueError(f"smiles {smiles!r} has a bond of type {name}, but must have only {', '.join(BOND_TYPES)}")
+        raise InputError(f"smiles {smiles!r} has a bond of type {name}, but must have only {', '.join(BOND_TYPES)}")
     return BOND_TYPES[name]
 
 
@@ -86,5 +87,5 @@ def rdkit_modules() -> tuple[ModuleType, ModuleType]:
     try:
         from rdkit import Chem, rdBase
     except ImportError:
-        raise ImportError("SMILES need RDKit; install it with: pip install pfgnn[chem]") from None
+        raise MissingPackageError("SMILES need RDKit; install it with: pip install pfgnn[chem]") from None
     return Chem, rdBase

@@ -11,6 +11,7 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch, as_batch
+from pfgnn.errors import InputError
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.features import Constant, encoder
 from pfgnn.model.norms import BatchNorm
@@ -122,7 +123,7 @@ class GraphModel(nn.Module, ABC):
     def _encode_nodes(self, graph: GraphBatch, strict: bool) -> Tensor:
         x = graph.x
         if x is None and not isinstance(self.encode_nodes, Constant):
-            raise ValueError("x is None, but the model was built with in_channels")
+            raise InputError("x is None, but the model was built with in_channels")
         if x is not None and strict:
             self.encode_nodes.check(x)
         return self.encode_nodes(graph.batch if x is None else x)
@@ -131,14 +132,14 @@ class GraphModel(nn.Module, ABC):
         edge_attr = graph.edge_attr
         refinements = [part for part in self.modules() if isinstance(part, Refine)]
         if edge_attr is not None and not any(part.reads_edge_attr for part in refinements):
-            raise ValueError(
+            raise InputError(
                 f"edge_attr was given, but the backbone {type(refinements[0].backbone).__name__} does not read it; "
                 "leave it out, or take one that does, such as GINE, PNA(edges=True) or MPNN"
             )
         if self.encode_edges is None:
             return edge_attr.to(dtype) if edge_attr is not None and edge_attr.is_floating_point() else edge_attr
         if edge_attr is None and not isinstance(self.encode_edges, Constant):
-            raise ValueError("edge_attr is None, but the model was built with edge_channels")
+            raise InputError("edge_attr is None, but the model was built with edge_channels")
         if strict and edge_attr is not None:
             self.encode_edges.check(edge_attr)
         return self.encode_edges(graph.edge_index[0] if edge_attr is None else edge_attr)
@@ -157,9 +158,9 @@ class GraphModel(nn.Module, ABC):
         if chunk is None:
             return K
         if not self.apart:
-            raise ValueError("chunk must be None where particles exchange their mean, for each needs all the others")
+            raise InputError("chunk must be None where particles exchange their mean, for each needs all the others")
         if self.training and not self.in_chunks:
-            raise ValueError("chunk must be None in training with batch normalisation or dropout, whose numbers change")
+            raise InputError("chunk must be None in training with batch normalisation or dropout, whose numbers change")
         return check_positive("chunk", chunk)
 
     def _seed(self, seed: int | Tensor | None) -> int | Tensor:

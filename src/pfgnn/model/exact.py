@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.belief import Belief
 from pfgnn.model.context import Context
 from pfgnn.model.pfgnn import PFGNN
@@ -56,7 +57,7 @@ def enumerate_tree(
     """Every path of T vertices of one graph, under the model's policy; arguments as in the model's forward."""
     H, graph, noise, *_ = model.prepare(GraphBatch.from_tensors(x, edge_index, edge_attr, batch), seed=0)
     if graph.num_graphs != 1 or model.sample.vertices != 1 or model.individualise.stochastic:
-        raise ValueError(
+        raise InputError(
             "enumeration needs one graph, one vertex a step and an individualisation that draws nothing, "
             f"but there are {graph.num_graphs} graphs, vertices={model.sample.vertices} "
             f"and {type(model.individualise).__name__}"
@@ -113,7 +114,7 @@ def exact_prediction(model: PFGNN, tree: Tree) -> Tensor:
 def path_predictions(model: PFGNN, tree: Tree) -> Tensor:
     """The prediction of each path alone, as one particle (K = 1) would make it: [P, C] or [P n, C]."""
     if not model.apart:
-        raise ValueError("exchange must not tell the mean here, for a path alone has no others to take it of")
+        raise InputError("exchange must not tell the mean here, for a path alone has no others to take it of")
     path = torch.arange(len(tree.levels[-1].log_prob), device=tree.graph.batch.device)
     single = copies(tree.graph, len(path))
     readings = []
@@ -160,5 +161,5 @@ def paths_needed(bound: float, dimensions: int, delta: float, epsilon: float) ->
         ("epsilon", epsilon, epsilon > 0),
     ):
         if not allowed:
-            raise ValueError(f"{name} must be positive{' and below 1' if name == 'delta' else ''}, but it is {value}")
+            raise InputError(f"{name} must be positive{' and below 1' if name == 'delta' else ''}, but it is {value}")
     return math.ceil(8 * bound**2 * math.log(4 * dimensions / delta) / epsilon**2)

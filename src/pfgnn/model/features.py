@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.numeric import bounded
 from pfgnn.ops.embedding import look_up
 
@@ -22,7 +23,7 @@ class Continuous(nn.Module):
         """A sentence, if the features do not fit."""
         columns = 1 if x.dim() == 1 else x.flatten(1).shape[1]
         if columns != self.linear.in_features:
-            raise ValueError(f"{self.name} must have {self.linear.in_features} columns, but it has {columns}")
+            raise InputError(f"{self.name} must have {self.linear.in_features} columns, but it has {columns}")
 
     def forward(self, x: Tensor) -> Tensor:
         """Encode; see the class."""
@@ -43,12 +44,12 @@ class Categorical(nn.Module):
         """A sentence, if the features do not fit."""
         x = x[:, None] if x.dim() == 1 else x
         if x.is_floating_point() or x.dtype == torch.bool:
-            raise TypeError(f"{self.name} must hold category numbers (int), but it has dtype {x.dtype}")
+            raise InputTypeError(f"{self.name} must hold category numbers (int), but it has dtype {x.dtype}")
         if x.shape[1] != len(self.tables):
-            raise ValueError(f"{self.name} must have {len(self.tables)} columns, but it has {x.shape[1]}")
+            raise InputError(f"{self.name} must have {len(self.tables)} columns, but it has {x.shape[1]}")
         for c, size in enumerate(self.categories):
             if x.numel() and not (int(x[:, c].min()) >= 0 and int(x[:, c].max()) < size):
-                raise ValueError(
+                raise InputError(
                     f"{self.name} column {c} must lie in 0..{size - 1}, "
                     f"but it spans {int(x[:, c].min())}..{int(x[:, c].max())}"
                 )
@@ -71,7 +72,7 @@ class Constant(nn.Module):
     def check(self, x: Tensor) -> None:
         """A sentence, if there are features after all."""
         if x.dim() > 1 and x.shape[1]:
-            raise ValueError(f"{self.name} must have no columns for a model built with 0 of them, not {x.shape[1]}")
+            raise InputError(f"{self.name} must have no columns for a model built with 0 of them, not {x.shape[1]}")
 
     def forward(self, x: Tensor) -> Tensor:
         """One row per row of ``x``, of shape [N] or [N, 0] -> [N, D]."""
@@ -82,7 +83,7 @@ def encoder(name: str, channels: int | Sequence[int], width: int) -> Continuous 
     """The encoder for ``channels``: a number of continuous columns, category counts per column, or 0 for none."""
     if isinstance(channels, Sequence) and not isinstance(channels, str):
         if not channels:
-            raise ValueError(f"{name} channels must name at least one column's categories, but it is empty")
+            raise InputError(f"{name} channels must name at least one column's categories, but it is empty")
         return Categorical(name, channels, width)
     number = check_positive(f"{name} channels", channels, least=0)
     return Continuous(name, number, width) if number else Constant(name, width)

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.mlp import MLP
 from pfgnn.model.numeric import largest
 from pfgnn.model.randomness import Noise, Purpose
@@ -46,7 +47,7 @@ class Recolour(Individualise):
     def __init__(self, width: int, share: float = 1.0) -> None:
         super().__init__(width)
         if not 0 < share <= 1:
-            raise ValueError(f"share must lie in (0, 1], but it is {share}")
+            raise InputError(f"share must lie in (0, 1], but it is {share}")
         self.dimensions = max(1, round(share * width))
 
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.numeric import bounded, largest
 from pfgnn.ops.batch_norm import BatchNorming, activate_batch
 from pfgnn.ops.distance import distances
@@ -127,7 +128,7 @@ class BatchNorm(Norm):
 
     def _norming(self, h: Tensor) -> BatchNorming:
         if self.training and h.shape[:-1].numel() == 1:
-            raise ValueError("norm='batch' needs more than one node and particle in training, but there is one")
+            raise InputError("norm='batch' needs more than one node and particle in training, but there is one")
         running = (self.scale, self.shift, self.mean, self.variance, self.momentum, self.eps)
         return BatchNorming(*running, largest(h.dtype), self.training)
 

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from pfgnn.errors import InputTypeError
+
 # Squares of 1e16 summed over 10^6 nodes still fit float32, so every norm of a bounded tensor is finite.
 BOUND = 1e16
 
@@ -21,4 +23,4 @@ def largest(dtype: torch.dtype) -> float:
 def check_module(argument: str, value: object) -> None:
     """A TypeError that names the argument unless the value is a torch module, an object and not its class."""
     if not isinstance(value, nn.Module):
-        raise TypeError(f"{argument} must be a torch module such as those of pfgnn.model, but it is {value!r}")
+        raise InputTypeError(f"{argument} must be a torch module such as those of pfgnn.model, but it is {value!r}")

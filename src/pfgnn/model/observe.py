@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.mlp import MLP
 from pfgnn.ops.mlp import hidden_mean
 from pfgnn.ops.weigh import bound
@@ -20,7 +21,7 @@ class SetObservation(nn.Module):
     def __init__(self, width: int, bound: float = 5.0) -> None:
         super().__init__()
         if not bound > 0:
-            raise ValueError(f"bound must be positive, but it is {bound}")
+            raise InputError(f"bound must be positive, but it is {bound}")
         self.bound = bound
         self.phi = nn.Linear(width, width)
         self.rho = MLP(width, width, 1)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.base import GraphModel, Pass
 from pfgnn.model.belief import Belief, initial_belief
@@ -103,7 +104,7 @@ class PFGNN(GraphModel):
         self.observe = NoObservation() if observe is None else observe
         self.resample = NoResampling() if resample is None else resample
         if readout is not None and (level, pool) != ("graph", "sum"):
-            raise ValueError("level and pool must be those of the readout, where one is given; leave them out")
+            raise InputError("level and pool must be those of the readout, where one is given; leave them out")
         self.readout = PerParticle(D, T, out_channels, level=level, pool=pool) if readout is None else readout
         for name in ("policy", "sample", "individualise", "observe", "resample", "readout"):
             check_module(name, getattr(self, name))
@@ -113,7 +114,7 @@ class PFGNN(GraphModel):
         for part in (self.individualise, self.readout):
             own = getattr(part, "steps", T)
             if own != T:
-                raise ValueError(f"{type(part).__name__} was made for {own} steps, but the model has {T}")
+                raise InputError(f"{type(part).__name__} was made for {own} steps, but the model has {T}")
 
     @classmethod
     def paper(
@@ -153,7 +154,7 @@ class PFGNN(GraphModel):
         if options.get("readout") is None:
             paper["readout"] = MeanParticle(D, T, out_channels, level=level, pool=pool, second_moment=second_moment)
         elif (level, pool, second_moment) != ("graph", "mean", False):
-            raise ValueError("level, pool and second_moment must be those of the readout, where one is given")
+            raise InputError("level, pool and second_moment must be those of the readout, where one is given")
         chosen = {name: part for name, part in options.items() if part is not None}
         return cls(backbone, out_channels, steps=steps, particles=particles, width=width, **(paper | chosen))
 
@@ -202,7 +203,7 @@ def _width(part: nn.Module, width: int | None) -> int:
     own: int | None = getattr(part, "width", None)
     name = type(part).__name__
     if width is None and own is None:
-        raise ValueError(f"width must be given, for the backbone {name} does not say its own")
+        raise InputError(f"width must be given, for the backbone {name} does not say its own")
     if width is not None and own is not None and width != own:
-        raise ValueError(f"{name} has width {own}, but the model has width {width}")
+        raise InputError(f"{name} has width {own}, but the model has width {width}")
     return check_positive("width", width or own or 0)

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.numeric import BOUND
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.refine import Refine
@@ -89,7 +90,7 @@ def check_scores(policy: nn.Module, scores: Tensor, step: int) -> None:
     """A ValueError that names the policy and the step unless all scores are finite."""
     if not torch.isfinite(scores).all():
         name = type(policy).__name__
-        raise ValueError(f"the scores of {name} must be finite, but in step {step} some are not")
+        raise InputError(f"the scores of {name} must be finite, but in step {step} some are not")
 
 
 def allowed_vertices(used: Tensor | None, graph: GraphBatch) -> Tensor | None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.ops.hashing import fold, mix, uniform
 from pfgnn.ops.segments import Segments, make_segments, segment_sum
 from pfgnn.ops.weigh import NoiseKey
@@ -61,12 +62,14 @@ def make_noise(seed: int | Tensor, graph_key: Tensor, node_key: Tensor, nodes: S
 def _check_seed(seed: int | Tensor, device: torch.device) -> Tensor:
     if isinstance(seed, Tensor):
         if seed.dtype != torch.int64 or seed.dim():
-            raise TypeError(f"seed must be an int64 scalar, but it has dtype {seed.dtype}, shape {list(seed.shape)}")
+            raise InputTypeError(
+                f"seed must be an int64 scalar, but it has dtype {seed.dtype}, shape {list(seed.shape)}"
+            )
         return seed.to(device)
     if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise TypeError(f"seed must be an int, but it is {seed!r}")
+        raise InputTypeError(f"seed must be an int, but it is {seed!r}")
     if not -(2**63) <= seed < 2**63:
-        raise ValueError(f"seed must fit into 64 bits, but it is {seed}")
+        raise InputError(f"seed must fit into 64 bits, but it is {seed}")
     return torch.tensor(int(seed), device=device)
 
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive, choose
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.belief import Belief
 from pfgnn.model.mlp import MLP
 from pfgnn.ops.particles import average_particles
@@ -71,7 +72,7 @@ class Readout(nn.Module, ABC):
         self.reduce = reduce if choose("level", level, {"graph": True, "node": False}) else None
         self.scale = scale
         if join and len(join) != steps + 1:
-            raise ValueError(f"join must name the layers of {steps + 1} refinements, but it names {len(join)}")
+            raise InputError(f"join must name the layers of {steps + 1} refinements, but it names {len(join)}")
         self.join = nn.ModuleList(nn.Linear(layers * width, width) for layers in join)
         C = check_positive("out_channels", out_channels)
         self.head = MLP((steps + 1) * (columns or width), width, C)
@@ -126,7 +127,7 @@ class Readout(nn.Module, ABC):
         for t, w in enumerate(weights, start=1):
             parts = readings[t].parts
             if parts is None:
-                raise ValueError(f"readout must be PerParticle to leave particles out, but it is {type(self).__name__}")
+                raise InputError(f"readout must be PerParticle to leave particles out, but it is {type(self).__name__}")
             K = w.shape[1]
             others = torch.cat([1 - torch.eye(K, device=w.device), torch.ones(1, K, device=w.device)])  # [K + 1, K]
             kept = w.float()[:, None] * others  # [G, K + 1, K]

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.context import Context
 from pfgnn.model.exchange import Exchange
@@ -34,7 +35,7 @@ class Refine(nn.Module):
         self.exchange: nn.ModuleList | None = None
         if exchange is not None:
             if not isinstance(backbone, Stack):
-                raise ValueError(
+                raise InputError(
                     f"exchange needs a backbone of pfgnn.model, but it is {type(backbone).__name__}; use exchange=False"
                 )
             self.exchange = nn.ModuleList(fresh_copy(exchange) for _ in range(len(backbone.convs)))
@@ -81,7 +82,7 @@ class Refine(nn.Module):
         refined = self.backbone(x, graph.edge_index, *extra, **named)
         if not isinstance(refined, Tensor) or refined.shape != x.shape:
             came = f"shape {list(refined.shape)}" if isinstance(refined, Tensor) else f"a {type(refined).__name__}"
-            raise ValueError(
+            raise InputError(
                 f"the backbone {type(self.backbone).__name__} must return a tensor of the shape of x, {list(x.shape)}, "
                 f"but it returned {came}"
             )

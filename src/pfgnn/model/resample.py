@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.belief import Belief, effective_sample_size
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.ops.weigh import normalise, resample
@@ -22,7 +23,7 @@ class SoftResampling(nn.Module):
     def __init__(self, alpha: float = 0.5) -> None:
         super().__init__()
         if not 0 <= alpha <= 1:
-            raise ValueError(f"alpha must lie in [0, 1], but it is {alpha}")
+            raise InputError(f"alpha must lie in [0, 1], but it is {alpha}")
         self.alpha = alpha
 
     def forward(self, belief: Belief, noise: Noise, step: int) -> tuple[Belief, Tensor]:
@@ -50,9 +51,9 @@ class ESSResampling(nn.Module):
     def __init__(self, inner: SoftResampling, threshold: float = 0.5) -> None:
         super().__init__()
         if not isinstance(inner, SoftResampling):
-            raise TypeError(f"inner must be a SoftResampling or SystematicResampling, but it is {inner!r}")
+            raise InputTypeError(f"inner must be a SoftResampling or SystematicResampling, but it is {inner!r}")
         if not 0 <= threshold <= 1:
-            raise ValueError(f"threshold must lie in [0, 1], but it is {threshold}")
+            raise InputError(f"threshold must lie in [0, 1], but it is {threshold}")
         self.inner = inner
         self.threshold = threshold
 

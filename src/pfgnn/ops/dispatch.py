@@ -15,6 +15,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from pfgnn import __version__
+from pfgnn.errors import InputError
 
 MODES = ("auto", "plain", "triton")
 FAST_TYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -32,7 +33,7 @@ def use(mode: str) -> Iterator[None]:
     """
     global _mode
     if mode not in MODES:
-        raise ValueError(f"mode must be one of {', '.join(MODES)}, but it is {mode!r}")
+        raise InputError(f"mode must be one of {', '.join(MODES)}, but it is {mode!r}")
     before, _mode = _mode, mode
     try:
         yield

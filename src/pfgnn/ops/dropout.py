@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pfgnn.errors import InputError
 from pfgnn.ops.dispatch import apply, fast
 from pfgnn.ops.hashing import fold, uniform
 from pfgnn.ops.segments import Segments
@@ -31,10 +32,10 @@ def dropout(
     Returns: like x.
     """
     if not 0 <= rate < 1:
-        raise ValueError(f"the rate of dropout must be at least 0 and less than 1, but it is {rate}")
+        raise InputError(f"the rate of dropout must be at least 0 and less than 1, but it is {rate}")
     K = x.shape[1] if x.dim() == 3 else 1
     if len(particles) != K:
-        raise ValueError(f"dropout needs the numbers of {K} particles, but got {len(particles)}")
+        raise InputError(f"dropout needs the numbers of {K} particles, but got {len(particles)}")
     if rate == 0:
         return x
     return apply(_Dropout, x, rate, noise_key, particles, number, node_key, nodes)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pfgnn.errors import InputError
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.graphs.refinement import refine, wl_equivalent
@@ -32,10 +33,10 @@ def read_graphs(path: Path) -> list[Graph]:
     """The graphs of a file; its ending says whether it holds graph6, sparse6 or SMILES."""
     if path.suffix not in READERS:
         known = ", ".join(READERS)
-        raise ValueError(f"{path} must end in one of {known} to say what it holds, but it ends in {path.suffix!r}")
+        raise InputError(f"{path} must end in one of {known} to say what it holds, but it ends in {path.suffix!r}")
     graphs = READERS[path.suffix](path)
     if not graphs:
-        raise ValueError(f"{path} holds no graphs, but must have one a line")
+        raise InputError(f"{path} holds no graphs, but must have one a line")
     return graphs
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from pfgnn.errors import InputError
 from pfgnn.files import write_atomically
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.tree import SearchTree
@@ -20,7 +21,7 @@ def plot_search_tree(graph: Graph, depth: int, path: Path) -> None:
     for number in range(1, depth + 1):  # level by level, for the tree may be far too wide to be enumerated
         children = sum(node.target.size for node in level)
         if children > WIDEST_LEVEL:
-            raise ValueError(
+            raise InputError(
                 f"depth must be less than {number} here: level {number} has {children} colourings, "
                 f"but at most {WIDEST_LEVEL} can be drawn"
             )
@@ -35,5 +36,5 @@ def save_picture(figure: Figure, path: Path) -> None:
     """Write a figure, whole or not at all; the ending says the format."""
     known = figure.canvas.get_supported_filetypes()
     if path.suffix.removeprefix(".") not in known:
-        raise ValueError(f"{path} must end in one of {', '.join(f'.{ending}' for ending in known)} to be a picture")
+        raise InputError(f"{path} must end in one of {', '.join(f'.{ending}' for ending in known)} to be a picture")
     write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=150, bbox_inches="tight"))

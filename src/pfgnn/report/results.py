@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pfgnn.errors import InputError
 from pfgnn.experiments.gathered import Record, read_gathered
 from pfgnn.experiments.measures import Measure
 from pfgnn.experiments.tables import TABLES, find_table, row_file
@@ -28,7 +29,7 @@ def read_results(results: Path, name: str) -> dict[str, Runs]:
     known = {row_file(results, table, row) for table, spec in TABLES.items() for row in spec.rows}
     for path in sorted((results / name).glob("*.json")):
         if path not in known:
-            raise ValueError(f"{path} must be named after a row of {name}, but {path.stem} is none")
+            raise InputError(f"{path} must be named after a row of {name}, but {path.stem} is none")
     paths = {row.name: row_file(results, name, row) for row in rows}
     return {row: Runs(path, read_gathered(path).runs) for row, path in paths.items() if path.exists()}
 
@@ -64,7 +65,7 @@ def numbers(row: Runs, path: str) -> list[float]:
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             place = f"{row.path}, seed {run['seed']}" + ("" if run["fold"] is None else f", fold {run['fold']}")
             came = "it is not there" if value is MISSING else f"it is {value!r}"
-            raise ValueError(f"{place}: {path} must be a number, but {came}")
+            raise InputError(f"{place}: {path} must be a number, but {came}")
         if value is None:
             return []
         found.append(value)

@@ -15,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn, optim
 
+from pfgnn.errors import InputError
 from pfgnn.files import write_atomically
 
 FORMAT = "pfgnn checkpoint 1"
@@ -49,17 +50,17 @@ def keep_last(folder: Path, checkpoint: Checkpoint) -> None:
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read one file; a truncated, damaged or foreign one is refused with a sentence."""
     if not path.is_file():
-        raise ValueError(f"{path} must be a checkpoint, but there is no such file")
+        raise InputError(f"{path} must be a checkpoint, but there is no such file")
     try:
         with safe_open(path, framework="pt") as file:
             meta = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a dict
     except SafetensorError as error:
-        raise ValueError(f"{path} must be a whole checkpoint, but it is truncated or no checkpoint ({error})") from None
+        raise InputError(f"{path} must be a whole checkpoint, but it is truncated or no checkpoint ({error})") from None
     if meta.get("format") != FORMAT:
-        raise ValueError(f"{path} must be a checkpoint of pfgnn, but its header says format {meta.get('format')!r}")
+        raise InputError(f"{path} must be a checkpoint of pfgnn, but its header says format {meta.get('format')!r}")
     if meta.get("crc") != str(_checksum(tensors, meta.get("state", ""))):
-        raise ValueError(f"{path} is damaged: its checksum does not fit its content")
+        raise InputError(f"{path} is damaged: its checksum does not fit its content")
     return Checkpoint(tensors, json.loads(meta["state"]))
 
 
@@ -79,7 +80,7 @@ def load_optimiser(optimiser: optim.Optimizer, tensors: dict[str, Tensor], path:
     for place, moments in state.items():
         want = parameters[place].shape if place < len(parameters) else None
         if any(tensor.dim() and tensor.shape != want for tensor in moments.values()):
-            raise ValueError(f"{path} does not fit the optimiser: its state {place} is not that of parameter {place}")
+            raise InputError(f"{path} does not fit the optimiser: its state {place} is not that of parameter {place}")
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
 
 
@@ -87,10 +88,10 @@ def load_model(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None
     """Load parameters and buffers, or say which do not fit."""
     own = model.state_dict()
     for name in sorted(own.keys() ^ tensors.keys()):
-        raise ValueError(f"{path} does not fit the model: {name} is only in one of them")
+        raise InputError(f"{path} does not fit the model: {name} is only in one of them")
     for name, tensor in own.items():
         if tensor.shape != tensors[name].shape:
-            raise ValueError(
+            raise InputError(
                 f"{path} does not fit the model: {name} has shape {list(tensors[name].shape)}, not {list(tensor.shape)}"
             )
     model.load_state_dict(tensors)
@@ -114,7 +115,7 @@ def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any], wh
         if isinstance(here, dict) and isinstance(there, dict):
             check_identity(path, there, here, f"{name}.")
         elif not _same(here, there):
-            raise ValueError(f"{path} belongs to another run: {name} was {there!r} there, but is {here!r} here")
+            raise InputError(f"{path} belongs to another run: {name} was {there!r} there, but is {here!r} here")
 
 
 def _same(here: Any, there: Any) -> bool:

@@ -10,6 +10,7 @@ from lightning_fabric.strategies.strategy import Strategy
 from torch import Tensor
 
 from pfgnn.arguments import choose
+from pfgnn.errors import InputError
 
 # It advises lower precision on every start with a GPU; ours is asked for by name.
 logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
@@ -28,7 +29,7 @@ def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
     """
     choose("device", device, {"auto": 0, "cpu": 0, "cuda": 0})
     if device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device is cuda, but torch sees no CUDA device; take cpu or auto")
+        raise InputError("device is cuda, but torch sees no CUDA device; take cpu or auto")
     accelerator = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     world, local = (int(os.environ.get(name, 1)) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
     # A policy without weight in the loss, or a backbone alone, leaves parameters without a gradient.

@@ -12,6 +12,8 @@ import torch
 from scipy.special import betaincinv
 from torch import Tensor
 
+from pfgnn.errors import InputError
+
 RIDGE = 1e-6  # of the mean variance of a column: directions with a deviation below 1/1000 of the others' do not count
 FLOOR = 1e-4  # of the largest output: what a deterministic model's rounding errors stay below
 COLUMNS = 16  # more are projected to as many
@@ -38,14 +40,14 @@ def hotelling(first: Tensor, second: Tensor, ridge: float = RIDGE, floor: float 
     Args: first, second: as for :func:`told_apart`.  ridge, floor: 0 for the plain T².
     """
     if first.dim() != 3 or second.dim() != 3 or (first.shape[0], first.shape[2]) != (second.shape[0], second.shape[2]):
-        raise ValueError(
+        raise InputError(
             "first and second must have shapes [P, n, C] and [P, m, C], "
             f"but they have {list(first.shape)} and {list(second.shape)}"
         )
     n, m = first.shape[1], second.shape[1]
     both = _project(torch.cat([first, second], 1).double())  # [P, n + m, C]
     if not both.isfinite().all():
-        raise ValueError("outputs must be finite to be told apart, but some are NaN or infinite")
+        raise InputError("outputs must be finite to be told apart, but some are NaN or infinite")
     X, Y = both.split([n, m], 1)
     difference = X.mean(1) - Y.mean(1)
     centred = torch.cat([X - X.mean(1, keepdim=True), Y - Y.mean(1, keepdim=True)], 1)
@@ -64,10 +66,10 @@ def threshold(columns: int, first: int, second: int, level: float) -> float:
     1 / (1 + T² / f) has the beta distribution with (f - C + 1) / 2 and C / 2.
     """
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, but it is {level}")
+        raise InputError(f"level must lie between 0 and 1, but it is {level}")
     C, f = min(columns, COLUMNS), first + second - 2
     if f < C:
-        raise ValueError(
+        raise InputError(
             f"the draws of both graphs must be at least {C + 2} to test {C} columns, but they are {first + second}"
         )
     return float(f * (1 / betaincinv((f - C + 1) / 2, C / 2, level) - 1))

@@ -7,6 +7,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from pfgnn.data.loader import Indices, Loader, Resident
+from pfgnn.errors import InputError
 from pfgnn.training.config import TrainingConfig
 
 
@@ -37,9 +38,9 @@ def make_loader(examples: Examples, config: TrainingConfig, seed: int, fabric: F
         pad: whether batches are padded to few shapes.
     """
     if len(examples.train) % config.block:
-        raise ValueError(f"training.block must divide the {len(examples.train)} training graphs, not {config.block}")
+        raise InputError(f"training.block must divide the {len(examples.train)} training graphs, not {config.block}")
     if config.union > 1 and fabric.world_size > 1:
-        raise ValueError("training.union must be 1 on several devices, where a batch is dealt out graph by graph")
+        raise InputError("training.union must be 1 on several devices, where a batch is dealt out graph by graph")
     batch_size = even_size(config, len(examples.train))
     return Loader(
         examples.data,

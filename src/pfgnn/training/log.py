@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pfgnn.errors import InputError
 from pfgnn.files import write_atomically
 
 if TYPE_CHECKING:
@@ -51,5 +52,5 @@ class Metrics:
         try:
             whole = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= update]
         except (ValueError, TypeError, KeyError):
-            raise ValueError(f"{self.path} must hold lines of metrics, but one of them is damaged; delete it") from None
+            raise InputError(f"{self.path} must hold lines of metrics, but one of them is damaged; delete it") from None
         write_atomically(self.path, lambda temporary: temporary.write_text("".join(whole)))

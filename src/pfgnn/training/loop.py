@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.loader import join_graphs
 from pfgnn.data.task import Task
+from pfgnn.errors import DivergedError, OutOfMemoryError
 from pfgnn.training.checkpoint import LAST
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.devices import over_devices
@@ -161,7 +162,7 @@ class Trainer:
                 return
             except torch.OutOfMemoryError as error:  # before anything was changed
                 if not self._take_less():
-                    raise MemoryError(
+                    raise OutOfMemoryError(
                         "a batch does not fit into the device's memory; "
                         "a smaller training.batch_size or model.particles takes less"
                     ) from error
@@ -200,7 +201,7 @@ class Trainer:
         if not all(map(math.isfinite, means)):
             kept = self.checkpoints.folder / LAST
             when = f"at update {self.state.update} or up to {int(count) - 1} before"
-            raise FloatingPointError(
+            raise DivergedError(
                 f"the loss or its gradient is no longer finite, {when}; "
                 "a smaller training.learning_rate or training.clip may help"
                 + (f"; the last good checkpoint is {kept}" if kept.exists() else "")

@@ -8,6 +8,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from pfgnn.arguments import choose
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 from pfgnn.ops.segments import make_segments, segment_mean
 
 CLASSES = ("cross_entropy", "weighted_cross_entropy")
@@ -34,17 +35,17 @@ def graph_losses(
         class_weights: w [C], see :func:`class_weights`; for weighted_cross_entropy.
     """
     if task.loss == "none":
-        raise ValueError("task.loss must be a loss to train with, but it is 'none': this task is not trained")
+        raise InputError("task.loss must be a loss to train with, but it is 'none': this task is not trained")
     rows = len(batch) if task.level == "node" else num_graphs
     for name, values, columns in (
         ("prediction", prediction, task.outputs),
         ("y", y, 1 if task.loss in CLASSES else task.outputs),
     ):
         if values.shape != (rows, columns):
-            raise ValueError(f"{name} must have shape {[rows, columns]}, but it has {list(values.shape)}")
+            raise InputError(f"{name} must have shape {[rows, columns]}, but it has {list(values.shape)}")
     if (task.loss == "weighted_cross_entropy") != (class_weights is not None):
         there = "None" if class_weights is None else "given"
-        raise ValueError(
+        raise InputError(
             f"class_weights must be given for weighted_cross_entropy alone, but with {task.loss} is {there}"
         )
     losses = choose("task.loss", task.loss, LOSSES)(prediction, y)

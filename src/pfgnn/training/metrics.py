@@ -8,6 +8,7 @@ from torchmetrics.functional.classification import binary_auroc
 
 from pfgnn.arguments import choose
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 
 Score = dict[str, float]
 
@@ -30,9 +31,9 @@ def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
     columns = 1 if task.metric in CLASSES else task.outputs
     for name, values, want in (("prediction", prediction, task.outputs), ("y", y, columns)):
         if values.shape != (len(prediction), want):
-            raise ValueError(f"{name} must have shape {[len(prediction), want]}, but it has {list(values.shape)}")
+            raise InputError(f"{name} must have shape {[len(prediction), want]}, but it has {list(values.shape)}")
     if not len(prediction):
-        raise ValueError("prediction must have at least one row to be scored, but it has none")
+        raise InputError("prediction must have at least one row to be scored, but it has none")
     return choose("task.metric", task.metric, METRICS)(task, prediction.detach().cpu().double(), y)
 
 
@@ -56,14 +57,14 @@ def _roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:
     columns = [(z[known[:, c], c], y[known[:, c], c]) for c in range(task.outputs)]
     areas = [_area(scores, labels > 0) for scores, labels in columns if len(labels.unique()) == 2]
     if not areas:
-        raise ValueError("y must have both classes for roc_auc, but no target has")
+        raise InputError("y must have both classes for roc_auc, but no target has")
     return {"roc_auc": sum(areas) / len(areas)}
 
 
 def _mean_roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:
     classes = y.unique().tolist()
     if len(classes) < 2:
-        raise ValueError(f"y must have at least two classes for mean_roc_auc, but it has {classes}")
+        raise InputError(f"y must have at least two classes for mean_roc_auc, but it has {classes}")
     areas = []
     for c in classes:
         others = torch.cat([z[:, :c], z[:, c + 1 :]], 1)
@@ -86,7 +87,7 @@ def _mae(task: Task, z: Tensor, y: Tensor) -> Score:
 
 def _error_ratio(task: Task, z: Tensor, y: Tensor) -> Score:
     if not task.scales:
-        raise ValueError("task.scales must have a scale for each target for the metric error_ratio, but it is empty")
+        raise InputError("task.scales must have a scale for each target for the metric error_ratio, but it is empty")
     ratios = _errors(z, y) / torch.tensor(task.scales, dtype=torch.float64)
     return {"error_ratio": float(ratios.mean())} | _by_name(task, "error_ratio", ratios)
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.arguments import choose
+from pfgnn.errors import InputError
 from pfgnn.model.output import StepTrace
 
 
@@ -76,7 +77,7 @@ class Objective:
     def __post_init__(self) -> None:
         for name in ("gamma", "entropy"):
             if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must not be negative, but it is {getattr(self, name)}")
+                raise InputError(f"{name} must not be negative, but it is {getattr(self, name)}")
         choose("credit", self.credit, {"graph": None, "particle": None})
 
     @property
@@ -107,7 +108,7 @@ class Objective:
         graphs = (len(trace[0].log_prob),) if trace else tuple(losses.shape[:1])
         if losses.shape != graphs:
             want = list(graphs) if trace else "[G]"
-            raise ValueError(f"losses must have one loss per graph, shape {want}, but it has {list(losses.shape)}")
+            raise InputError(f"losses must have one loss per graph, shape {want}, but it has {list(losses.shape)}")
         weights, devices, add = share or Share(torch.ones_like(losses), 1, lambda tensor: tensor)
         weights = weights if real is None else weights * real
         fixed = losses.detach()
@@ -124,7 +125,7 @@ class Objective:
         else:
             if gains is None or gains.shape != log_prob.shape:
                 came = "None" if gains is None else f"of shape {list(gains.shape)}"
-                raise ValueError(f"gains must have shape {list(log_prob.shape)} for credit particle, but is {came}")
+                raise InputError(f"gains must have shape {list(log_prob.shape)} for credit particle, but is {came}")
             of_graph = -(gains.detach() * log_prob).sum(0).mean(1)
         policy = (weights * of_graph).sum()
         if self.entropy == 0:

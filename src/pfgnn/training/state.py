@@ -10,6 +10,7 @@ from lightning_fabric import Fabric
 from lightning_fabric.wrappers import _FabricModule, _FabricOptimizer
 from torch import Tensor
 
+from pfgnn.errors import InputError
 from pfgnn.training import checkpoint as files
 from pfgnn.training.checkpoint import Checkpoint
 from pfgnn.training.optimise import Schedule
@@ -89,7 +90,7 @@ class Checkpoints:
         files.load_model(self.model.module, files.owned("model", tensors), path)
         files.load_optimiser(self.optimiser.optimizer, files.owned("optimiser", tensors), path)
         if tensors["sums"].shape != self.sums.shape:
-            raise ValueError(f"{path} must be of this version of pfgnn, but is of an earlier one; train anew elsewhere")
+            raise InputError(f"{path} must be of this version of pfgnn, but is of an earlier one; train anew elsewhere")
         self.sums.copy_(tensors["sums"])
         saved = State(**state["run"])
         for field in fields(State):

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 from pfgnn.model.output import Output
 from pfgnn.model.readout import Readout
 from pfgnn.ops.hashing import fold
@@ -73,7 +74,7 @@ class Step:
         if not output.trace:
             return None
         if self.task.level == "node":
-            raise ValueError("training.credit must be graph at node level, where particles are read node by node")
+            raise InputError("training.credit must be graph at node level, where particles are read node by node")
         readout = _readout(self.model)
         with torch.autocast(y.device.type, enabled=False):  # differences of losses need all their digits
             without = readout.without_each(output.readings, [step.log_weights.exp() for step in output.trace])
@@ -88,5 +89,5 @@ def _readout(model: nn.Module) -> Readout:
     """The readout of a model that the fabric may have wrapped."""
     readout = getattr(getattr(model, "module", model), "readout", None)
     if not isinstance(readout, Readout):
-        raise ValueError("training.credit must be graph for a model that is no PFGNN")
+        raise InputError("training.credit must be graph for a model that is no PFGNN")
     return readout

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pfgnn.errors import InputError
+
 
 class Standardise(NamedTuple):
     """y ↦ (y - mean) / std for each target, with mean and deviation of the training part.
@@ -22,7 +24,7 @@ class Standardise(NamedTuple):
         empty = ~known.any(0)
         if empty.any():
             target = int(empty.long().argmax())
-            raise ValueError(f"y_train must know a value of every target, but it knows none of target {target}")
+            raise InputError(f"y_train must know a value of every target, but it knows none of target {target}")
         y = y_train.double()
         mean = y.nanmean(0)
         std = (y - mean).square().nanmean(0).sqrt()

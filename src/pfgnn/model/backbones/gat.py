@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.backbones.stack import Options, Stack
 from pfgnn.ops.segments import Segments, segment_max, segment_sum, spread
 
@@ -20,7 +21,7 @@ class GATLayer(nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         if width % check_positive("heads", heads):
-            raise ValueError(f"heads must divide the width {width}, but heads is {heads}")
+            raise InputError(f"heads must divide the width {width}, but heads is {heads}")
         self.heads = heads
         self.linear = nn.Linear(width, width, bias=False)
         self.source = nn.Parameter(torch.empty(heads, width // heads))

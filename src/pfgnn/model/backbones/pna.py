@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
 from pfgnn.model.context import Context
 from pfgnn.model.norms import GraphNorm
@@ -25,9 +26,9 @@ class PNALayer(nn.Module):
     def __init__(self, width: int, towers: int, mean_log_degree: float, edges: bool) -> None:
         super().__init__()
         if width % check_positive("towers", towers):
-            raise ValueError(f"towers must divide the width {width}, but towers is {towers}")
+            raise InputError(f"towers must divide the width {width}, but towers is {towers}")
         if not mean_log_degree > 0:
-            raise ValueError(f"mean_log_degree must be positive, but it is {mean_log_degree}")
+            raise InputError(f"mean_log_degree must be positive, but it is {mean_log_degree}")
         F = width // towers
         self.width, self.mean_log_degree = width, mean_log_degree
         self.pre = nn.Parameter(torch.empty(towers, 3 * F, F))  # A, B and U's part for h_i

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive, choose
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
 from pfgnn.model.norms import NORMS, MarkNorm, Norm
@@ -66,7 +67,7 @@ class Stack(nn.Module):
         self.width = check_positive("width", width)
         make_norm = choose("norm", norm, NORMS)
         if not 0 <= dropout < 1:
-            raise ValueError(f"dropout must lie in [0, 1), but it is {dropout}")
+            raise InputError(f"dropout must lie in [0, 1), but it is {dropout}")
         self.residual, self.dropout = residual, dropout
         self.convs = nn.ModuleList(layer() for _ in range(check_positive("layers", layers)))
         self.norms = nn.ModuleList(make_norm(width) for _ in self.convs)
@@ -158,7 +159,7 @@ class Stack(nn.Module):
         if not (self.dropout and self.training):
             return y
         if context is None:
-            raise ValueError("dropout must be 0 in training outside a PFGNN, whose random numbers it needs")
+            raise InputError("dropout must be 0 in training outside a PFGNN, whose random numbers it needs")
         noise_key = context.noise.key(context.step, Purpose.DROPOUT)
         return dropout(y, self.dropout, noise_key, context.particles, number, context.noise.node, graph.nodes)
 
@@ -166,14 +167,16 @@ class Stack(nn.Module):
 def check_edge_attr(backbone: str, edge_attr: Tensor | None, width: int) -> Tensor:
     """The edge embeddings [E, D] that ``backbone`` needs, or a sentence that says what to do."""
     if edge_attr is None:
-        raise ValueError(f"{backbone} reads edge features, but edge_attr is None")
+        raise InputError(f"{backbone} reads edge features, but edge_attr is None")
     if edge_attr.dim() != 2 or edge_attr.shape[1] != width:
-        raise ValueError(
+        raise InputError(
             f"{backbone} of width {width} needs edge_attr [E, {width}], but it is {list(edge_attr.shape)}; "
             "give PFGNN edge_channels to have the edges encoded"
         )
     if not edge_attr.is_floating_point():
-        raise TypeError(f"{backbone} needs edge_attr of floats, but it has dtype {edge_attr.dtype}; see edge_channels")
+        raise InputTypeError(
+            f"{backbone} needs edge_attr of floats, but it has dtype {edge_attr.dtype}; see edge_channels"
+        )
     return edge_attr
 
 

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr, particles_like
 from pfgnn.model.context import Context
 from pfgnn.model.rivals.dense import places
@@ -66,7 +67,7 @@ class GNNML3(Stack):
     ) -> None:
         self_and_frequencies = 1 + check_positive("frequencies", frequencies)
         if not bandwidth > 0:
-            raise ValueError(f"bandwidth must be positive, but it is {bandwidth}")
+            raise InputError(f"bandwidth must be positive, but it is {bandwidth}")
         options.setdefault("norm", "layer")
         super().__init__(lambda: GNNML3Layer(width, self_and_frequencies), width, layers, **options)
         self.frequencies = frequencies
