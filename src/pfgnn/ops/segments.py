@@ -35,7 +35,7 @@ class Segments:
 
 
 def make_segments(index: Tensor, size: int, ordered: bool, other: Tensor | None = None) -> Segments:
-    """Segments of an index [N]; ``ordered`` vouches that it is sorted. Nothing waits for the device.
+    """Segments of an index [N]; ``ordered`` says that it is sorted already. Nothing waits for the device.
 
     Of edges, ``other`` are the nodes at the other end, [N].
     """
