@@ -124,7 +124,8 @@ class Dataset:
     def __repr__(self) -> str:
         """One line: name, counts and task."""
         counts = f"{len(self):,} graphs, {int(self.node_counts.sum()):,} nodes, {int(self.edge_counts.sum()):,} edges"
-        return f"Dataset({self.name}: {counts}; {self.task.level} level, {self.task.outputs} outputs)"
+        outputs = f"{self.task.outputs} output{'s' if self.task.outputs > 1 else ''}"
+        return f"Dataset({self.name}: {counts}; {self.task.level} level, {outputs})"
 
     @property
     def in_channels(self) -> int | tuple[int, ...]:
