@@ -28,7 +28,7 @@ class Search:
         labelling: the canonical labelling, a permutation [n].
         moves: automorphisms that generate the group.
         group_order: number of automorphisms.
-        nodes_visited: number of nodes of the search tree that were visited.
+        nodes_visited: number of nodes of the search tree that were visited; nauty does not tell, and adds 0.
     """
 
     labelling: IntArray
