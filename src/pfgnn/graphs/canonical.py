@@ -25,9 +25,7 @@ MOST_FOR_NAUTY = 1000
 
 def symmetry(graph: Graph) -> Search:
     """The canonical labelling and the automorphism group of a graph, at once."""
-    if not is_installed():
-        return search(graph)
-    return nauty_search(graph) if graph.num_nodes <= MOST_AS_ONE else search(graph, _solve)
+    return search(graph, _solve, MOST_AS_ONE) if is_installed() else search(graph)
 
 
 def canonical_labelling(graph: Graph) -> IntArray:

@@ -28,21 +28,24 @@ from pfgnn.graphs.twins import find_twins, leave_one, put_back
 Solve: TypeAlias = Callable[[Graph], Search]
 
 
-def search(graph: Graph, solve: Solve = explore) -> Search:
+def search(graph: Graph, solve: Solve = explore, most_as_one: int = 1) -> Search:
     """Find the canonical labelling and the automorphism group of a graph.
 
     Args:
         graph: the graph.
-        solve: searches a connected graph without twins; its canonical form must be the same for isomorphic graphs.
+        solve: searches what is left; its canonical form must be the same for isomorphic graphs.
+        most_as_one: graphs and pieces of up to so many vertices are not taken apart.
     """
+    if graph.num_nodes <= most_as_one:
+        return solve(graph)
     bare = without_complete_blocks(graph, refine(graph))
     singles, pieces = split(bare)
     if singles.size or len(pieces) > 1:
-        return join(bare, singles, [(piece, search(piece.graph, solve)) for piece in pieces])
+        return join(bare, singles, [(piece, search(piece.graph, solve, most_as_one)) for piece in pieces])
     twins = find_twins(bare)
     if twins:
         kept, rest = leave_one(bare, twins)
-        return put_back(twins, kept, search(rest, solve))
+        return put_back(twins, kept, search(rest, solve, most_as_one))
     return solve(bare)
 
 
