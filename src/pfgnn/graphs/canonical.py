@@ -1,8 +1,8 @@
 """Canonical forms, isomorphisms and automorphism groups: by nauty if pynauty is installed, else by our own search.
 
-Both find the same groups, the same orbits, and the same graphs isomorphic. Their canonical forms differ, so compare
-forms and certificates within one process only. Which of the two gets a graph depends on the numbers of its vertices and
-edge labels alone, so isomorphic graphs always go the same way.
+Both find the same groups and orbits, and agree on which graphs are isomorphic. Their canonical forms differ, so compare
+forms and certificates within one process only. Which of the two gets a graph, or a piece of it, depends on the numbers
+of vertices and edge labels alone. So isomorphic graphs always go the same way.
 
 Nothing is refused, but a hard graph, such as a large CFI graph, can take exponential time.
 """
