@@ -1,21 +1,34 @@
-"""The exact part on one CPU core, refinement of large graphs and canonical forms: `python -m benchmarks.graphs`."""
+"""The exact part on one CPU core: refinement of large graphs, canonical forms and automorphism groups.
+
+    python -m benchmarks.graphs
+
+writes results/bench/graphs.json. Needs the extra exact (pynauty), and the benchmark files in PFGNN_DATA.
+"""
 
 import time
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pynauty
 import torch
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from pfgnn.data import load
 from pfgnn.experiments.record import provenance
 from pfgnn.files import write_json
-from pfgnn.graphs import Graph, cfi_pair, circulant, csl, random_graph, random_regular, refine, search
-from pfgnn.graphs.strongly_regular import sr25
+from pfgnn.graphs import Graph, cfi_pair, circulant, disjoint_union, random_graph, random_regular, refine, search
+from pfgnn.graphs.canonical import symmetry
+from pfgnn.graphs.nauty import to_pynauty
 
 RESULT = Path("results/bench/graphs.json")
+SETS = ("csl", "sr25", "exp", "brec", "zinc")
+MOST = 150  # graphs of a set; of larger sets so many are taken at random
+COLUMNS = ("own search", "pfgnn with nauty", "nauty alone")
 
 
 def path(n: int) -> Graph:
@@ -23,36 +36,64 @@ def path(n: int) -> Graph:
     return Graph(n, np.stack([np.arange(n - 1), np.arange(1, n)], axis=1))
 
 
-def cases() -> dict[str, Callable[[], object]]:
-    """What is measured, by name."""
-    rng = np.random.default_rng(0)
-    large, long, regular = random_graph(100_000, 500_000, rng), path(100_000), random_regular(1000, 3, rng)
+def refinements(rng: np.random.Generator) -> dict[str, Graph]:
+    """Graphs to refine, by name."""
+    return {
+        "100,000 nodes and 500,000 edges at random": random_graph(100_000, 500_000, rng),
+        "path of 100,000 nodes": path(100_000),
+    }
+
+
+def searches(rng: np.random.Generator) -> dict[str, list[Graph]]:
+    """Graphs to find canonical forms and automorphism groups of, by name."""
     rim, star = [(i, (i + 1) % 5) for i in range(5)], [(5 + i, 5 + (i + 2) % 5) for i in range(5)]
     petersen = Graph.from_edges(10, rim + star + [(i, i + 5) for i in range(5)])
-    return {
-        "1-WL, 100,000 nodes and 500,000 edges at random": lambda: refine(large),
-        "1-WL, path of 100,000 nodes": lambda: refine(long),
-        "canonical forms, the 15 strongly regular graphs": lambda: [search(graph) for graph in sr25()],
-        "canonical forms, the 10 CSL classes": lambda: [search(csl(41, s)) for s in (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)],
-        "canonical forms, CFI pair over K4": lambda: [search(graph) for graph in cfi_pair(circulant(4, [1, 2]))],
-        "canonical forms, CFI pair over Petersen": lambda: [search(graph) for graph in cfi_pair(petersen)],
-        "canonical form, random 3-regular, 1,000 nodes": lambda: search(regular),
-        "canonical form, 12 isolated nodes": lambda: search(Graph.from_edges(12, [])),
+    cases = {}
+    for name in SETS:
+        dataset = load(name)
+        numbers = rng.choice(len(dataset), min(MOST, len(dataset)), replace=False)
+        cases[name] = [dataset.graph(number) for number in numbers.tolist()]
+    return cases | {
+        "random, 8 nodes and 12 edges": [random_graph(8, 12, rng) for _ in range(MOST)],
+        "CFI pair over Petersen": list(cfi_pair(petersen)),
+        "random 3-regular, 1,000 nodes": [random_regular(1000, 3, rng)],
+        "complete, 200 nodes": [Graph.from_edges(200, list(combinations(range(200), 2)))],
+        "500 isolated nodes": [Graph.from_edges(500, [])],
+        "star of 500 leaves": [Graph.from_edges(501, [(0, leaf) for leaf in range(1, 501)])],
+        "100 triangles": [disjoint_union(*[circulant(3, [1])] * 100)],
     }
+
+
+def cpu_seconds(work: Callable[[Any], object], arguments: list[Any]) -> float:
+    """CPU seconds of the work for one argument, on average."""
+    start = time.process_time()
+    for argument in arguments:
+        work(argument)
+    return (time.process_time() - start) / len(arguments)
+
+
+def by_nauty_alone(graph: Any) -> None:
+    """What nauty itself takes, with a graph that is in pynauty's form already."""
+    pynauty.canon_label(graph)
+    pynauty.autgrp(graph)
 
 
 def main() -> None:
     """Measure, print, and write the record."""
-    sr25()  # made once, outside the times
-    seconds = {}
-    for name, work in track(cases().items(), "measuring"):
-        start = time.process_time()
-        work()
-        seconds[name] = time.process_time() - start
-    write_json(RESULT, {**provenance(torch.device("cpu")), "CPU seconds": seconds})
-    table = Table("what", "CPU seconds")
-    for name, value in seconds.items():
-        table.add_row(name, f"{value:.2f}")
+    rng = np.random.default_rng(0)
+    refine(path(10)), symmetry(path(10)), search(path(10))  # warms up what is loaded on first use
+    refined = {name: cpu_seconds(refine, [graph]) for name, graph in track(refinements(rng).items(), "1-WL")}
+    searched = {}
+    for name, graphs in track(searches(rng).items(), "forms and groups"):
+        theirs = [to_pynauty(graph) for graph in graphs]
+        times = cpu_seconds(search, graphs), cpu_seconds(symmetry, graphs), cpu_seconds(by_nauty_alone, theirs)
+        searched[name] = {"graphs": len(graphs), **dict(zip(COLUMNS, times, strict=True))}
+    write_json(RESULT, {**provenance(torch.device("cpu")), "1-WL seconds": refined, "seconds a graph": searched})
+    table = Table("CPU milliseconds a graph", *COLUMNS)
+    for name, seconds in refined.items():
+        table.add_row(f"1-WL, {name}", f"{1e3 * seconds:.0f}")
+    for name, row in searched.items():
+        table.add_row(name, *(f"{1e3 * row[column]:.2f}" for column in COLUMNS))
     Console().print(table)
 
 

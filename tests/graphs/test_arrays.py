@@ -1,6 +1,6 @@
 import numpy as np
 
-from pfgnn.graphs.arrays import pairs_at, ranges, rank_rows, run_starts
+from pfgnn.graphs.arrays import least_connected, pairs_at, ranges, rank_rows, run_starts
 
 
 def test_ranges_concatenates_and_allows_empty_ones() -> None:
@@ -25,3 +25,8 @@ def test_pairs_at_inverts_the_triangular_index() -> None:
     u, v = pairs_at(place)
     assert ((u >= 0) & (u < v)).all()
     assert np.array_equal(v * (v - 1) // 2 + u, place)
+
+
+def test_least_connected_follows_pairs_in_both_directions() -> None:
+    assert least_connected(6, np.array([[4, 3], [1, 4], [5, 2]])).tolist() == [0, 1, 2, 1, 1, 2]
+    assert least_connected(3, np.zeros((0, 2), dtype=np.int64)).tolist() == [0, 1, 2]

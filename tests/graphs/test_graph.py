@@ -3,6 +3,7 @@ import numpy.typing as npt
 import pytest
 
 from pfgnn.graphs import Graph, disjoint_union
+from pfgnn.graphs.graph import induced_subgraph
 
 
 def test_edges_are_oriented_and_sorted_with_their_labels() -> None:
@@ -116,3 +117,22 @@ def test_disjoint_union_shifts_nodes_and_stacks_labels() -> None:
         disjoint_union(left, Graph.from_edges(1, [], [[1, 2]]))
     with pytest.raises(ValueError, match="graphs is empty"):
         disjoint_union()
+
+
+def test_an_induced_subgraph_keeps_labels_and_the_edges_inside() -> None:
+    graph = Graph.from_edges(5, [(0, 1), (1, 3), (3, 4)], [[0], [1], [2], [3], [4]], [[1], [13], [34]])
+    expected = Graph.from_edges(3, [(1, 2), (2, 0)], [[4], [1], [3]], [[13], [34]])
+    assert induced_subgraph(graph, np.array([4, 1, 3])) == expected
+    assert induced_subgraph(Graph.from_edges(3, [(0, 1)]), np.array([2, 0])) == Graph.from_edges(2, [])
+
+
+def test_equal_graphs_share_their_bytes_and_others_do_not() -> None:
+    graph = Graph.from_edges(3, [(0, 1)], [[1], [2], [0]])
+    assert graph.to_bytes() == Graph.from_edges(3, [(1, 0)], [[1.0], [2.0], [-0.0]]).to_bytes()
+    for other in (
+        Graph.from_edges(3, [(0, 2)], [[1], [2], [0]]),
+        Graph.from_edges(3, [(0, 1)], [[1], [2], [4]]),
+        Graph.from_edges(3, [(0, 1)], [[1], [2], [0]], [[0]]),
+        Graph.from_edges(3, [(0, 1)]),
+    ):
+        assert graph.to_bytes() != other.to_bytes()

@@ -26,8 +26,9 @@ from pfgnn.graphs.generators import (
 from pfgnn.graphs.graph import Graph, Neighbours, disjoint_union
 from pfgnn.graphs.graph6 import from_graph6, from_sparse6, read_graph6, to_graph6, to_sparse6
 from pfgnn.graphs.refinement import is_equitable, refine, refine_many, wl_equivalent
-from pfgnn.graphs.search import Search, search
+from pfgnn.graphs.search import search
 from pfgnn.graphs.smiles import from_smiles, read_smiles, to_smiles
+from pfgnn.graphs.symmetry import Search
 from pfgnn.graphs.tree import SearchTree, TreeNode, first, first_largest, first_smallest, individualise
 
 __all__ = [

@@ -77,3 +77,24 @@ def pairs_at(index: IntArray) -> tuple[IntArray, IntArray]:
     v -= v * (v - 1) // 2 > index
     v += v * (v + 1) // 2 <= index
     return index - v * (v - 1) // 2, v
+
+
+def least_connected(count: int, pairs: IntArray) -> IntArray:
+    """The least number that each of 0..count-1 is connected to.
+
+    Args:
+        count: how many numbers there are.
+        pairs: the direct connections, [p, 2].
+
+    Returns:
+        The least number of each number's component, [count].
+    """
+    if not len(pairs):
+        return np.arange(count)
+    from scipy.sparse import coo_array  # here, for it is slow to import
+    from scipy.sparse.csgraph import connected_components
+
+    links = coo_array((np.ones(len(pairs), dtype=np.bool_), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
+    _, component = connected_components(links, directed=False)
+    _, least = np.unique(component, return_index=True)
+    return least[component]

@@ -138,6 +138,13 @@ class Graph:
         x = None if self.x is None else self.x[np.argsort(names)]
         return Graph(self.num_nodes, names[self.edges], x, self.edge_attr)
 
+    def to_bytes(self) -> bytes:
+        """Bytes that two graphs share exactly if they are equal."""
+        widths = [-1 if labels is None else labels.shape[1] for labels in (self.x, self.edge_attr)]
+        head = np.array([self.num_nodes, self.num_edges, *widths])
+        parts = [head.astype("<i8"), self.edges.astype("<i8"), _values(self.x), _values(self.edge_attr)]
+        return b"".join(part.tobytes() for part in parts)
+
 
 def disjoint_union(*graphs: Graph) -> Graph:
     """Put graphs side by side: the nodes of each follow those of the one before.
@@ -153,6 +160,22 @@ def disjoint_union(*graphs: Graph) -> Graph:
     x = _stack([graph.x for graph in graphs], "x")
     edge_attr = _stack([graph.edge_attr for graph in graphs], "edge_attr")
     return Graph(int(offsets[-1]), edges, x, edge_attr)
+
+
+def induced_subgraph(graph: Graph, nodes: IntArray) -> Graph:
+    """The graph of some nodes and the edges between them; its node i is `nodes[i]`, with the same labels.
+
+    Args:
+        graph: the graph.
+        nodes: at least one of its nodes, all different, [k].
+    """
+    place = np.full(graph.num_nodes, -1)
+    place[nodes] = np.arange(len(nodes))
+    ends = place[graph.edges]  # [m, 2]
+    inside = (ends >= 0).all(axis=1)
+    x = None if graph.x is None else graph.x[nodes]
+    edge_attr = None if graph.edge_attr is None else graph.edge_attr[inside]
+    return Graph(len(nodes), ends[inside], x, edge_attr)
 
 
 def _stack(labels: list[Array | None], name: str) -> Array | None:
@@ -172,6 +195,11 @@ def _same_labels(left: Array | None, right: Array | None) -> bool:
     if left is None or right is None:
         return left is right
     return np.array_equal(left, right)
+
+
+def _values(labels: Array | None) -> Array:
+    """Labels as float64, which holds every allowed label exactly; adding zero turns -0.0 into 0.0."""
+    return np.zeros(0) if labels is None else labels.astype("<f8") + 0.0
 
 
 def _read_only(array: Array) -> Array:

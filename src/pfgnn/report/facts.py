@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pfgnn.errors import InputError
+from pfgnn.graphs.canonical import symmetry
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.graphs.refinement import refine, wl_equivalent
-from pfgnn.graphs.search import orbits_under, search
 from pfgnn.graphs.smiles import read_smiles
 
 READERS = {".g6": read_graph6, ".s6": read_graph6, ".smi": read_smiles, ".smiles": read_smiles}
@@ -46,7 +46,7 @@ def gather_facts(graphs: list[Graph]) -> list[Facts]:
     wl_forms: list[Graph] = []
     facts = []
     for graph in graphs:
-        found = search(graph)
+        found = symmetry(graph)
         form = graph.relabel(found.labelling)
         if form not in forms:
             forms.append(form)
@@ -58,7 +58,7 @@ def gather_facts(graphs: list[Graph]) -> list[Facts]:
                 graph.num_nodes,
                 graph.num_edges,
                 len(np.unique(refine(graph))),
-                len(np.unique(orbits_under(found.generators, graph.num_nodes))),
+                len(np.unique(found.orbits)),
                 found.group_order,
                 wl_class + 1,
                 forms.index(form) + 1,
