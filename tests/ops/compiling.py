@@ -53,6 +53,11 @@ def backward(function: Callable[..., Tensor], *inputs: Tensor) -> None:
     out.backward(torch.ones_like(out))
 
 
+def all_parts(parts: tuple[Tensor | None, ...]) -> Tensor:
+    """Several results as one row of numbers."""
+    return torch.cat([part.flatten() for part in parts if part is not None])
+
+
 def call_all(K: int, dtype: torch.dtype) -> None:
     """Reach every kernel with K particles."""
 
@@ -102,8 +107,7 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     backward(lambda H: select_particles(H, ancestors, nodes), x)
     backward(lambda H, w: average_particles(H, w, nodes), x, w)
     backward(lambda H: pick_vertices(H, vertices, nodes), x)
-    heard = lambda H, w: torch.cat([p.flatten() for p in listen(H, w, vertices, nodes, True, True) if p is not None])  # noqa: E731
-    backward(heard, x, w)
+    backward(lambda H, w: all_parts(listen(H, w, vertices, nodes, True, True)), x, w)
     backward(lambda y, a, b: tell(y, a, b, nodes), x, some(N, D), some(G, K, D))
     backward(lambda H, c: add_to_vertices(H, c, vertices, vertices >= 0, nodes, 30.0), x, some(G, K, 1, D))
 

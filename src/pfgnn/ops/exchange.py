@@ -15,7 +15,7 @@ def listen(
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """H itself, the mean particle Σ_k w_k H[n, k], and the embedding of each particle's marked vertex.
 
-    Whoever needs H afterwards should take the returned one: its gradient is then joined with the others in one pass.
+    Use the returned H afterwards. Its gradient is then added to the others in one pass.
 
     Args:
         H: embeddings, [N, K, D].
