@@ -17,7 +17,7 @@ from torch_geometric.data import Batch as PyGBatch
 from pfgnn.data import loader as loading
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
-from pfgnn.data.loader import Loader, Resident, join_graphs
+from pfgnn.data.loader import Loader, Resident
 from pfgnn.data.padding import MOST_LOOPS, PADDING_SIZE, pad_batch
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, GINE, PFGNN
@@ -296,8 +296,6 @@ def test_padding_makes_few_shapes() -> None:
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1, but it is 0"),
         ({"pad": (0, 1)}, ValueError, "pad must be at least 1, but it is 0"),
         ({"world": 0}, ValueError, "world must be at least 1, but it is 0"),
-        ({"block": 0}, ValueError, "block must be at least 1, but it is 0"),
-        ({"block": 3}, ValueError, "block must divide the number of graphs, 4, but it is 3"),
         ({"graphs": [0, 4]}, ValueError, r"graphs must lie in 0..3, but it spans 0..4"),
         ({"graphs": [-1]}, ValueError, r"graphs must lie in 0..3, but it spans -1..-1"),
         ({"graphs": [[0]]}, TypeError, r"graphs must be a row of graph numbers, but it has shape \[1, 1\] of int64"),
@@ -373,43 +371,3 @@ def test_an_epoch_goes_on_where_it_was(world: int) -> None:
     assert len(whole) == 5
     for start in range(6):
         assert keys(loader, 3, start) == whole[start:]
-
-
-@pytest.mark.parametrize("block", [1, 2, 4])
-def test_blocks_stay_together_in_a_new_order(block: int) -> None:
-    dataset = random_dataset(16, 24)
-    chosen = np.arange(24)[::-1]
-    loader = Loader(dataset, chosen, 24, shuffle=True, block=block)
-    (first,), (second,) = keys(loader, 0), keys(loader, 1)
-    assert dataset.key is not None
-    blocks = dataset.key[chosen].reshape(-1, block).tolist()
-    for order in (first, second):
-        found = [order[begin : begin + block] for begin in range(0, 24, block)]
-        assert sorted(found) == sorted(blocks)
-        assert found != blocks
-    assert first != second
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 9])
-def test_joined_graphs_are_their_disjoint_union(count: int) -> None:
-    dataset = random_dataset(17, 7, NODES)
-    batch = Resident(dataset).collate(range(7))
-    joined = join_graphs(batch, count)
-    groups = [list(range(7))[begin : begin + count] for begin in range(0, 7, count)]
-    assert joined.num_graphs == len(groups)
-    assert joined.sizes.tolist() == [int(dataset.node_counts[group].sum()) for group in groups]
-    place = {graph: number for number, group in enumerate(groups) for graph in group}
-    assert joined.batch.tolist() == [place[int(graph)] for graph in batch.batch]
-    assert own_keys(joined) == [own_keys(batch)[group[0]] for group in groups]
-    for name in ("x", "edge_index", "edge_attr", "y", "pos"):  # nodes and edges stay as they are
-        assert torch.equal(getattr(joined, name), getattr(batch, name))
-    model = build(dataset)
-    last = Resident(dataset).collate(groups[-1])
-    key = last.tensors()["graph_key"][:1]
-    union = last.with_fields(batch=torch.zeros_like(last.batch), num_graphs=1, graph_key=key)
-    assert_near(predict(model, joined)[-len(last.batch) :], predict(model, union))
-
-
-def test_graphs_with_targets_of_their_own_are_not_joined() -> None:
-    with pytest.raises(ValueError, match="graphs can be joined at node level only, for a graph's target"):
-        join_graphs(Resident(random_dataset(18, 4)).collate(range(4)), 2)

@@ -210,6 +210,14 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
         read_config(tmp_path / "bytes.yaml")
 
 
+def test_a_setting_that_is_gone_may_stand_there_if_it_did_nothing(tmp_path: Path) -> None:
+    text = "data: {name: csl}\ntraining: {epochs: 3, block: VALUE, union: 1}\n"
+    plain = read_config(write(tmp_path, "data: {name: csl}\ntraining: {epochs: 3}\n"))
+    assert read_config(write(tmp_path, text.replace("VALUE", "1"))) == plain
+    with pytest.raises(ValueError, match=r"training\.block"):
+        read_config(write(tmp_path, text.replace("VALUE", "2")))
+
+
 def test_configs_survive_json_and_yaml(tmp_path: Path) -> None:
     config = Config(
         DataConfig("csl", options={"skips": [2, 3], "note": "null"}, fold=2, tests=("test", "all")),

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pfgnn.experiments.rows import Row
 from pfgnn.experiments.settings import config_mapping, read_config
-from pfgnn.experiments.tables import TABLES, Row, find_table, row_file
+from pfgnn.experiments.tables import TABLES, find_table, row_file
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 ROWS = [pytest.param(name, row, id=f"{name}-{row.name}") for name, table in TABLES.items() for row in table.rows]

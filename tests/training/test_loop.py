@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.experiments.run_samples import NODES
 from tests.training.training_samples import CONFIG, graphs, lines, trainer, weights
 from torch import Tensor
 
@@ -198,20 +197,6 @@ def test_targets_are_scaled_by_the_training_part_and_mapped_back(tmp_path: Path)
     assert lines(tmp_path / "far")[-1]["validation"] == pytest.approx(error)
     target = owned("target", read_checkpoint(tmp_path / "far" / LAST).tensors)
     assert (target["mean"], target["std"]) == far.scaler
-
-
-def test_graphs_are_joined_in_every_other_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = trainer(tmp_path, replace(CONFIG, epochs=2, union=3), graphs(task=NODES))
-    step: Callable[..., object] = of.step
-    seen = []
-
-    def watched(batch: GraphBatch, *rest: object) -> None:
-        seen.append(batch.num_graphs)
-        step(batch, *rest)
-
-    monkeypatch.setattr(of, "step", watched)
-    of.train()
-    assert seen == [8, 3, 8, 3]
 
 
 def test_particles_that_do_not_fit_are_computed_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,6 @@ class Loader:
         batch_size: graphs a batch; the last may have fewer.
         shuffle: a new order each epoch, which follows from seed and epoch alone; see :meth:`epoch`.
         seed: of the order.
-        block: so many consecutive graphs stay together when shuffled, such as the two of a pair.
         pad: pad nodes and edges to multiples of these two numbers, so that few shapes occur; None for none.
         rank, world: which of how many devices this is; each gets every ``world``-th graph of a batch, and where the
             batch does not come out even, its first graph once more.
@@ -137,9 +136,8 @@ class Loader:
         pad: tuple[int, int] | None = None,
         rank: int = 0,
         world: int = 1,
-        block: int = 1,
     ) -> None:
-        for name, value in (("batch_size", batch_size), ("pad", min(pad or [1])), ("world", world), ("block", block)):
+        for name, value in (("batch_size", batch_size), ("pad", min(pad or [1])), ("world", world)):
             if value < 1:
                 raise InputError(f"{name} must be at least 1, but it is {value}")
         self.epochs_begun = 0
@@ -147,9 +145,7 @@ class Loader:
         total = len(self.resident.node_counts)
         self.graphs = check_numbers("graphs", range(total) if graphs is None else graphs, total)
         self.batch_size, self.shuffle, self.seed, self.pad = batch_size, shuffle, seed, pad
-        self.rank, self.world, self.block = rank, world, block
-        if len(self.graphs) % block:
-            raise InputError(f"block must divide the number of graphs, {len(self.graphs)}, but it is {block}")
+        self.rank, self.world = rank, world
 
     def __len__(self) -> int:
         """Number of batches an epoch."""
@@ -164,7 +160,7 @@ class Loader:
         """The batches of one epoch from the ``start``-th on, in an order of the epoch's own if shuffled."""
         order = self.graphs
         if self.shuffle:
-            order = np.random.default_rng([self.seed, number]).permutation(order.reshape(-1, self.block)).reshape(-1)
+            order = np.random.default_rng([self.seed, number]).permutation(order)
         order = self._own(order[start * self.batch_size :])
         batch_size = -(-self.batch_size // self.world)
         stride = batch_size * max(1, self.resident.graphs_at_once // batch_size)
@@ -182,14 +178,6 @@ class Loader:
             mine = batch[self.rank :: self.world]
             own += [mine, batch[: -(-len(batch) // self.world) - len(mine)]]
         return np.concatenate(own) if own else order
-
-
-def join_graphs(batch: GraphBatch, count: int) -> GraphBatch:
-    """The batch with every ``count`` consecutive graphs as one graph, their disjoint union; at node level only."""
-    if not batch.node_level:
-        raise InputError("graphs can be joined at node level only, for a graph's target is not that of a union")
-    key = None if batch.graph_key is None else batch.graph_key[::count]
-    return batch.with_fields(batch=batch.batch // count, graph_key=key, num_graphs=-(-batch.num_graphs // count))
 
 
 def _before(counts: Indices) -> Indices:

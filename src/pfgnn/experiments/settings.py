@@ -17,6 +17,9 @@ from pfgnn.files import write_atomically
 
 WORDS = {bool: "true or false", int: "an integer", float: "a finite number", str: "text"}
 
+# Settings that are gone, with the value at which they did nothing. A config that an earlier version wrote may hold it.
+RETIRED = {"training": {"block": 1, "union": 1}}
+
 # A value that is not null must pass its test; the text ends the sentence "KEY must be ...".
 RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (
@@ -24,7 +27,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
         lambda value: value >= 1,
         "model.width model.layers model.step_layers model.towers model.particles model.vertices_per_step "
         "model.max_distance "
-        "training.epochs training.updates training.batch_size training.copies training.union training.block "
+        "training.epochs training.updates training.batch_size training.copies "
         "training.validate_every "
         "training.patience training.checkpoint_every evaluation.particles evaluation.draws evaluation.batch_size "
         "evaluation.pairs.controls",
@@ -52,7 +55,7 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
         path: the file. Its key ``base`` may name another one, relative to itself, whose values it changes.
         overrides: such as "model.particles=16"; the value is read as YAML.
     """
-    mapping = _read_file(Path(path), ())
+    mapping = _without_retired(_read_file(Path(path), ()))
     try:
         _parse(Config, mapping, "")
     except (TypeError, ValueError) as error:
@@ -64,7 +67,7 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
 
 def parse_config(mapping: Mapping[str, Any]) -> Config:
     """The checked config of nested plain values, as YAML and JSON have them."""
-    config: Config = _parse(Config, mapping, "")
+    config: Config = _parse(Config, _without_retired(mapping), "")
     check(config)
     return config
 
@@ -174,6 +177,14 @@ def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
         merged[key] = _merge(base[key], value) if both else value
     return merged
+
+
+def _without_retired(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    left = dict(mapping)
+    for section, settings in RETIRED.items():
+        if isinstance(left.get(section), dict):
+            left[section] = {key: value for key, value in left[section].items() if (key, value) not in settings.items()}
+    return left
 
 
 def _override(mapping: dict[str, Any], override: str) -> None:

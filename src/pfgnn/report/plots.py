@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from pfgnn.experiments.tables import TABLES, Row, find_table
+from pfgnn.experiments.rows import Row
+from pfgnn.experiments.tables import TABLES, find_table
 from pfgnn.report.picture import save_picture
 from pfgnn.report.published import PUBLISHED
 from pfgnn.report.results import read_results, values

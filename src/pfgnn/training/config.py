@@ -38,10 +38,6 @@ class TrainingConfig:
         batch_size: graphs a batch at most, over all devices. An epoch has as few batches as that allows, of nearly
             equal sizes.
         copies: times that each graph goes through in an epoch, for sets of very few graphs.
-        union: at node level, every other update joins this many graphs of the batch into one, of which most vertices
-            are then far from any that is individualised, as in graphs larger than those of training.
-        block: so many consecutive graphs of the training part stay together in the shuffled order. With 2, the graphs
-            of a pair that 1-WL confuses meet in one batch, where what 1-WL sees of them cancels in the gradient.
         optimiser, learning_rate, weight_decay: of the parameters.
         clip: largest norm of the gradient; None for no clipping.
         schedule: of the learning rate.
@@ -59,8 +55,6 @@ class TrainingConfig:
     updates: int | None = None
     batch_size: int = 64
     copies: int = 1
-    union: int = 1
-    block: int = 1
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
     learning_rate: float = 1e-3
     weight_decay: float = 0.0

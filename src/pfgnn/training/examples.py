@@ -7,7 +7,6 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from pfgnn.data.loader import Indices, Loader, Resident
-from pfgnn.errors import InputError
 from pfgnn.training.config import TrainingConfig
 
 
@@ -37,21 +36,16 @@ def make_loader(examples: Examples, config: TrainingConfig, seed: int, fabric: F
         fabric: the devices, each of which gets a share of every batch.
         pad: whether batches are padded to few shapes.
     """
-    if len(examples.train) % config.block:
-        raise InputError(f"training.block must divide the {len(examples.train)} training graphs, not {config.block}")
-    if config.union > 1 and fabric.world_size > 1:
-        raise InputError("training.union must be 1 on several devices, where a batch is dealt out graph by graph")
     batch_size = even_size(config, len(examples.train))
     return Loader(
         examples.data,
-        examples.train.reshape(-1, config.block).repeat(config.copies, 0).reshape(-1),
+        examples.train.repeat(config.copies),
         batch_size,
         shuffle=True,
         seed=seed,
         pad=examples.data.multiples(examples.train, batch_size) if pad else None,
         rank=fabric.global_rank,
         world=fabric.world_size,
-        block=config.block,
     )
 
 
@@ -62,6 +56,5 @@ def even_size(config: TrainingConfig, graphs: int) -> int:
 
     Args: config: of the training.  graphs: number of graphs to train on.
     """
-    block = config.block if config.batch_size % config.block == 0 else 1
-    blocks, most = graphs * config.copies // block, config.batch_size // block
-    return max(1, -(-blocks // -(-blocks // most))) * block
+    total = graphs * config.copies
+    return max(1, -(-total // -(-total // config.batch_size)))

@@ -13,7 +13,6 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.data.loader import join_graphs
 from pfgnn.data.task import Task
 from pfgnn.errors import DivergedError, OutOfMemoryError
 from pfgnn.training.checkpoint import LAST
@@ -75,7 +74,7 @@ class Trainer:
         fabric.to_device(model)
         self.model, self.optimiser = fabric.setup(model, make_optimiser(model.parameters(), config, device))
         capturable = all(group.get("capturable", False) for group in self.optimiser.param_groups)
-        static = replayable(model, fabric) and capturable and config.union == 1
+        static = replayable(model, fabric) and capturable
         self.loader = make_loader(examples, config, seed, fabric, pad=static)
         self.updates = config.updates or (config.epochs or 0) * len(self.loader)
         self.schedule = make_schedule(config, self.updates)
@@ -141,8 +140,6 @@ class Trainer:
                 self._save()
 
     def _update(self, batch: GraphBatch) -> None:
-        if self.config.union > 1 and self.state.update % 2:
-            batch = join_graphs(batch, self.config.union)
         set_rate(self.optimiser, self.schedule.rate(self.state.update))
         self.draw.fill_(training_seed(self.seed, self.state.update))
         self._step(batch)
