@@ -41,6 +41,7 @@ __all__ = [
     "StepTrace",
     "StraightThrough",
     "SystematicResampling",
+    "Top",
     "UniformPolicy",
     "load",
     "mean_log_degree",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
         StepTrace,
         StraightThrough,
         SystematicResampling,
+        Top,
         UniformPolicy,
         mean_log_degree,
     )

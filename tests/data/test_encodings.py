@@ -1,4 +1,4 @@
-"""Random-walk encodings: against the formula, under relabelling, in the cache, and in a whole run."""
+"""Encodings by walks: against the formula, under relabelling, in the cache, and in a whole run."""
 
 import os
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from tests.training.training_samples import graphs
 
 from pfgnn.data import Dataset, encodings, load
 from pfgnn.data.columns import Array
-from pfgnn.data.encodings import random_walks, return_probabilities, walk
+from pfgnn.data.encodings import count_ring_walks, node_numbers, random_walks, ring_walks, walk
 from pfgnn.data.load import cache_folder
 from pfgnn.data.packed import write_packed
 from pfgnn.data.task import Task
@@ -106,15 +106,15 @@ def test_graphs_of_many_sizes_stand_in_their_order() -> None:
 
 @pytest.mark.parametrize("cells", [1, 30, 10**6])
 def test_batches_do_not_matter(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    want = return_probabilities(graphs(50), 9)
+    want = node_numbers(graphs(50), walk, 9)
     monkeypatch.setattr(encodings, "CELLS", cells)
-    assert np.array_equal(return_probabilities(graphs(50), 9), want)
+    assert np.array_equal(node_numbers(graphs(50), walk, 9), want)
 
 
 def test_a_large_graph() -> None:
     made = Dataset.from_graphs([random_graph(600, 1800, np.random.default_rng(0))], [0.5])
     edges = [(int(i), int(j)) for i, j in made.edges.T]
-    np.testing.assert_allclose(return_probabilities(made, 5), direct(600, edges, 5), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(node_numbers(made, walk, 5), direct(600, edges, 5), rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -123,7 +123,7 @@ def test_the_rows_of_a_permuted_graph_are_permuted(seed: int) -> None:
     n, edges = 30, [(int(i), int(j)) for i, j in rng.integers(0, 30, (100, 2))]
     new = rng.permutation(n)
     moved = [(int(new[i]), int(new[j])) for i, j in edges]
-    one, other = (return_probabilities(dataset([(n, these)]), 20) for these in (edges, moved))
+    one, other = (node_numbers(dataset([(n, these)]), walk, 20) for these in (edges, moved))
     assert np.array_equal(other[new], one)
 
 
@@ -147,7 +147,7 @@ def test_degrees_may_be_large() -> None:
 def test_nodes_that_are_alike_get_the_same_bits() -> None:
     """And so do all nodes of all strongly regular graphs with the same parameters."""
     made = Dataset.from_graphs(sr25(), np.arange(15))
-    assert len(np.unique(return_probabilities(made, 20), axis=0)) == 1
+    assert len(np.unique(node_numbers(made, walk, 20), axis=0)) == 1
 
 
 def test_categories_become_one_hot_in_their_order() -> None:
@@ -185,8 +185,8 @@ def test_a_category_beyond_its_count_gets_one_sentence(value: list[list[int]]) -
 @pytest.mark.parametrize(
     ("length", "error", "sentence"),
     [
-        (0, ValueError, "length must be at least 1, for a walk has a step, but it is 0"),
-        (-3, ValueError, "length must be at least 1, for a walk has a step, but it is -3"),
+        (0, ValueError, "length must be at least 1, the steps of the shortest walk, but it is 0"),
+        (-3, ValueError, "length must be at least 1, the steps of the shortest walk, but it is -3"),
         (2.0, TypeError, "length must be an int, the steps of the longest walk, but it is 2.0"),
         (True, TypeError, "length must be an int, the steps of the longest walk, but it is True"),
         ("20", TypeError, "length must be an int, the steps of the longest walk, but it is '20'"),
@@ -200,7 +200,7 @@ def test_a_wrong_length_gets_one_sentence(length: Any, error: type[Exception], s
 def test_the_cache_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     first = features(random_walks(graphs(20), 6))
     assert kept().is_file()
-    monkeypatch.setattr(encodings, "return_probabilities", None)  # which must not be called again
+    monkeypatch.setattr(encodings, "node_numbers", None)  # which must not be called again
     assert np.array_equal(features(random_walks(graphs(20), 6)), first)
     wide = {name: getattr(graphs(20), name).astype(np.int64) for name in ("node_counts", "edge_counts", "edges")}
     assert np.array_equal(features(random_walks(replace(graphs(20), **wide), 6)), first)  # dtypes do not matter
@@ -225,9 +225,9 @@ def test_a_damaged_or_foreign_file_is_mended(damage: str) -> None:
     elif damage == "dataset":
         graphs(20).save(path)
     elif damage == "another shape":
-        write_packed(path, {"probabilities": np.zeros((3, 6), dtype=np.float32)}, {})
+        write_packed(path, {"columns": np.zeros((3, 6), dtype=np.float32)}, {})
     elif damage == "another dtype":
-        write_packed(path, {"probabilities": np.zeros(want.shape)}, {})
+        write_packed(path, {"columns": np.zeros(want.shape)}, {})
     else:
         path.write_bytes({"cut": good[: len(good) // 2], "empty": b"", "foreign": b"something else" * 100}[damage])
     assert np.array_equal(features(random_walks(graphs(20), 6)), want)
@@ -245,6 +245,72 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch:
         assert np.array_equal(features(random_walks(graphs(20), 6)), want)
 
 
+def never_back(n: int, edges: Edges, length: int) -> Array:
+    """The closed walks of k = 3..length steps without a step straight back, one by one, as log(1 + c_k)."""
+    near = [{j for i, j in both(edges) if i == node != j} for node in range(n)]
+    found = np.zeros((n, length - 2))
+    for node in range(n):
+        walks = [(node, there) for there in near[node]]
+        for k in range(2, length + 1):
+            walks = [(last, there) for before, last in walks for there in near[last] - {before}]
+            if k > 2:
+                found[node, k - 3] = sum(last == node for _, last in walks)
+    return np.log1p(found)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_walks_around_rings_one_by_one(case: str) -> None:
+    found = features(ring_walks(dataset([CASES[case]]), 9))
+    np.testing.assert_allclose(found, never_back(*CASES[case], 9), rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_walks_around_rings_of_random_graphs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, edges = 12, [(int(i), int(j)) for i, j in rng.integers(0, 12, (16, 2))]
+    found = node_numbers(dataset([(n, edges)]), count_ring_walks, 8)
+    np.testing.assert_allclose(found, never_back(n, edges, 8), rtol=1e-6)
+    new = rng.permutation(n)
+    moved = dataset([(n, [(int(new[i]), int(new[j])) for i, j in edges])])
+    assert np.array_equal(node_numbers(moved, count_ring_walks, 8)[new], found)
+
+
+def test_a_ring_counts_in_both_directions_and_from_its_tail() -> None:
+    hexagon = [(i, (i + 1) % 6) for i in range(6)]
+    tailed = (8, both([*hexagon, (0, 6), (6, 7)]))
+    found = np.expm1(node_numbers(dataset([tailed]), count_ring_walks, 10)).round().astype(int)
+    assert found[:6, 3].tolist() == [2] * 6  # k = 6
+    assert not found[:6, :3].any()
+    assert not found[6:, 3].any()
+    assert found[6:, [5, 7]].tolist() == [[2, 0], [0, 2]]  # from the tail: to the ring, around it, and home
+
+
+def test_trees_have_no_walks_around_rings() -> None:
+    made = dataset([CASES["path"], CASES["star"], CASES["isolated"]])
+    assert not node_numbers(made, count_ring_walks, 12).any()
+
+
+def test_walks_too_many_to_count_repeat_the_last_number() -> None:
+    """A complete graph of 60 vertices has more than 2^52 of them after nine steps."""
+    whole = (60, [(i, j) for i in range(60) for j in range(60) if i != j])
+    found = node_numbers(dataset([whole, CASES["triangle"]]), count_ring_walks, 14)
+    assert np.isfinite(found).all()
+    assert len(np.unique(found[:60], axis=0)) == 1
+    grows = np.diff(found[0]) > 0
+    assert grows.any()
+    assert grows.tolist() == sorted(grows.tolist(), reverse=True)
+    assert not grows[-1]
+    assert found[60, [0, 1, 3]].tolist() == pytest.approx([np.log(3), 0, np.log(3)])  # others in the batch go on
+
+
+@pytest.mark.parametrize("length", [0, 2])
+def test_walks_around_rings_have_three_steps(length: int) -> None:
+    with pytest.raises(
+        ValueError, match=f"length must be at least 3, the steps of the shortest walk, but it is {length}"
+    ):
+        ring_walks(graphs(3), length)
+
+
 def test_zinc(data_dir: Path) -> None:
     part = load("zinc", data_dir).subset([0, 5000, 11999])
     found = features(random_walks(part, 20))
@@ -254,10 +320,11 @@ def test_zinc(data_dir: Path) -> None:
     assert (found[:, 28] == 0).all()  # no atom is bonded to itself
 
 
-def test_a_run_trained_with_random_walks_predicts_new_graphs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", [{"random_walks": 4}, {"ring_walks": 6}, {"random_walks": 1, "ring_walks": 5}])
+def test_a_run_trained_with_encodings_predicts_new_graphs(tmp_path: Path, encoding: dict[str, Any]) -> None:
     """The config alone says which encoding the new graphs get."""
     config = small(packed(tmp_path), {"epochs": 1})
-    config = replace(config, data=replace(config.data, random_walks=4))
+    config = replace(config, data=replace(config.data, **encoding))
     run(config, tmp_path / "run", device="cpu")
     made = graphs(20)
     lines = [to_graph6(made.graph(number)) for number in range(5)]

@@ -126,6 +126,7 @@ WRONG: dict[str, list[float]] = {
     "at least 1": [0, -1],
     "at least 2": [1],
     "at least 0": [-1],
+    "0 or at least 3": [1, 2, -1],
     "above 0": [0.0],
     "above 0 and at most 1": [0.0, 1.01],
     "between 0 and 1": [-0.1, 1.1],

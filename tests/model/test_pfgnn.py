@@ -37,6 +37,7 @@ from pfgnn.model import (
     SetObservation,
     SoftResampling,
     SystematicResampling,
+    Top,
     UniformPolicy,
 )
 from pfgnn.model.backbones.stack import Stack
@@ -64,6 +65,7 @@ OPTIONS: dict[str, Callable[[], PFGNN]] = {
     "ours, largest particle": lambda: ours(GIN(D), readout=MaxParticle(D, 1, 2)),
     "ours, independent draws": lambda: ours(GIN(D), sample=Independent()),
     "distinct paths": lambda: build(GIN(D), sample=Distinct()),
+    "top paths": lambda: build(GIN(D), sample=Top()),
     "by distance": lambda: build(GIN(D), individualise=ByDistance(D, 3, largest=2)),
     "two at once by distance": lambda: build(GIN(D), individualise=ByDistance(D, 3, largest=2), vertices_per_step=2),
     "default": lambda: build(GIN(D)),

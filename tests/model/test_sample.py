@@ -17,6 +17,7 @@ from pfgnn.model import (
     MeanParticle,
     MLPPolicy,
     SystematicResampling,
+    Top,
     UniformPolicy,
 )
 from pfgnn.model.belief import Belief
@@ -46,7 +47,7 @@ def copies(edges: Tensor, n: int, many: int = MANY) -> tuple[GraphBatch, Noise]:
     return graph, make_noise(0, torch.arange(many), default_node_key(graph), graph.nodes)
 
 
-def first_step(scores: Tensor, K: int, edges: Tensor, sample: Distinct | None = None, many: int = MANY) -> Draw:
+def first_step(scores: Tensor, K: int, edges: Tensor, sample: torch.nn.Module | None = None, many: int = MANY) -> Draw:
     """A draw for many copies of a graph whose particles are still equal."""
     graph, noise = copies(edges, len(scores), many)
     belief = Belief(torch.zeros(len(graph.batch), 1, 1), torch.full((many, K), -math.log(K)).double(), None)
@@ -144,6 +145,56 @@ class TestOneStep:
     def test_bad_arguments(self) -> None:
         with pytest.raises(ValueError, match="smoothing must be at least 0, but it is -1"):
             Distinct(-1)
+
+
+class TestTop:
+    @pytest.mark.parametrize("K", [1, 2, 4, 5, 7])
+    def test_the_most_probable_vertices_are_kept_with_their_share(self, K: int) -> None:
+        draw = first_step(SKEWED, K, GRAPHS["path"], Top(), many=20)
+        best = SKEWED.softmax(0).topk(min(K, N))
+        want = torch.zeros(N, dtype=torch.float64).scatter(0, best.indices, best.values / best.values.sum())
+        torch.testing.assert_close(weight_of_each_vertex(draw, N), want.expand(20, -1))
+        assert (draw.log_weights.exp() > 1e-6).sum(1).tolist() == [min(K, N)] * 20
+
+    def test_chance_decides_between_equal_ones_alone(self) -> None:
+        scores = torch.tensor([1.0, 0.0, 0.0, 0.0, -2.0], dtype=torch.float64)
+        drawn = first_step(scores, 2, GRAPHS["star"], Top()).vertices[..., 0] % N
+        assert (drawn == 0).sum(1).tolist() == [1] * MANY  # always there
+        times = torch.bincount(drawn.flatten(), minlength=N)
+        assert times[4] == 0
+        assert ((times[1:4] / MANY - 1 / 3).abs() < 4.5 * math.sqrt(2 / 9 / MANY)).all()
+
+    def test_a_vertex_without_probability_is_never_kept(self) -> None:
+        scores = torch.tensor([0.0, 0.0, -1e30, 0.0, -1e30], dtype=torch.float64)
+        drawn = first_step(scores, 4, GRAPHS["path"], Top(), many=100).vertices[..., 0] % N
+        assert set(drawn.flatten().tolist()) == {0, 1, 3}
+
+    def test_the_gradient_is_that_of_the_shares(self) -> None:
+        f = torch.tensor([1.0, -2.0, 0.5, 3.0, 0.0], dtype=torch.float64)
+        scores = SKEWED.clone().requires_grad_()
+        best = scores.softmax(0).topk(3)
+        (want,) = torch.autograd.grad(best.values / best.values.sum() @ f[best.indices], scores)
+        draw = first_step(scores, 3, GRAPHS["random"], Top(), many=4)
+        (found,) = torch.autograd.grad((draw.log_weights.exp() * f[draw.vertices[..., 0] % N]).sum(1).mean(), scores)
+        torch.testing.assert_close(found, want)
+
+    @pytest.mark.parametrize("steps", [1, 2, 3])
+    def test_it_keeps_the_best_paths_of_the_tree_and_needs_no_seed(self, steps: int) -> None:
+        """With all paths it is exact; with fewer it is the same every time, for the leaves of a star are alike."""
+        model, edges = build(steps, "mlp", Top()), GRAPHS["star"]
+        for K in (1, 4):
+            few = sampled(model, edges, K, 5)
+            torch.testing.assert_close(few, few[:1].expand(5, -1))
+        assert not torch.allclose(few[0], exact(model, edges))
+        torch.testing.assert_close(sampled(model, edges, N**steps, 1)[0], exact(model, edges))
+
+    def test_masking_never_repeats_a_vertex(self) -> None:
+        model = PFGNN(GIN(6, layers=1), 1, steps=3, particles=6, mask_used=True, sample=Top()).eval()
+        trace = model(torch.zeros(N, 0), GRAPHS["star"]).trace
+        paths = [[int(trace[0].vertices[0, k, 0])] for k in range(6)]
+        for step in trace[1:]:
+            paths = [[*paths[int(step.parents[0, k])], int(step.vertices[0, k, 0])] for k in range(6)]
+        assert all(len(set(path)) == 3 for path in paths)
 
 
 def build(steps: int, policy: str, sample: torch.nn.Module) -> PFGNN:

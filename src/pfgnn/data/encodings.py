@@ -2,7 +2,7 @@
 
 import hashlib
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +18,12 @@ from pfgnn.data.packed import read_packed, write_packed
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import IntArray, ranges
 
-VERSION = 1  # of the numbers below; a cache of another version is not read
+VERSION = 2  # of the numbers below; a cache of another version is not read
 CELLS = 512 * 512  # entries of the matrices of one batch, so that graphs of more than 512 nodes go one by one
 BITS = 52  # sums of integers stay below 2^BITS, where float64 is exact
 
 Doubles = npt.NDArray[np.float64]
+Numbers = Callable[[Doubles, int], Doubles]  # from edge counts [B, n, n] and a length to columns [B, n, C]
 
 
 def random_walks(dataset: Dataset, length: int) -> Dataset:
@@ -36,16 +37,60 @@ def random_walks(dataset: Dataset, length: int) -> Dataset:
         dataset: any graphs, with node features or without.
         length: steps of the longest walk, and number of new columns.
     """
-    probabilities = _cached(dataset, _check_length(length))
-    return replace(dataset, x=_append(dataset, probabilities), node_categories=None)
+    return _encode(dataset, "random-walks", walk, _check_length(length, 1))
 
 
-def return_probabilities(dataset: Dataset, length: int) -> npt.NDArray[np.float32]:
-    """The return probabilities of all nodes after 1, ..., ``length`` steps, [N, length], computed anew."""
-    found = np.empty((int(dataset.node_counts.sum()), length), dtype=np.float32)
+def ring_walks(dataset: Dataset, length: int) -> Dataset:
+    """The dataset whose node features end in log(1 + c_k), k = 3, 4, ..., ``length``.
+
+    c_k is the number of closed walks of k steps from the node that never turn straight back. A graph without rings has
+    none. A ring of k nodes gives each of them two, one in each direction. Rings nearby count as well: a walk may go to
+    one, around it, and home the same way.
+
+    Edges count as undirected, and multiple ones once; loops are left out. Categories before the new columns become
+    one-hot, and all features float32. The numbers are kept in the user's cache.
+
+    Args:
+        dataset: any graphs, with node features or without.
+        length: steps of the longest walk, at least 3.
+    """
+    return _encode(dataset, "ring-walks", count_ring_walks, _check_length(length, 3))
+
+
+def ring_walk_columns(length: int) -> int:
+    """The number of columns that :func:`ring_walks` appends; none for length 0."""
+    return max(0, length - 2)
+
+
+def node_numbers(dataset: Dataset, numbers: Numbers, length: int) -> npt.NDArray[np.float32]:
+    """The columns of an encoding for all nodes, [N, C], computed anew."""
+    columns = numbers(np.zeros((1, 1, 1)), length).shape[2]
+    found = np.empty((int(dataset.node_counts.sum()), columns), dtype=np.float32)
     for nodes, A in _adjacencies(dataset):
-        found[nodes] = walk(A, length)
+        found[nodes] = numbers(A, length)
     return found
+
+
+def count_ring_walks(A: Doubles, length: int) -> Doubles:
+    """log(1 + c_k) for k = 3, ..., ``length``, [B, n, length - 2], of edge counts A, [B, n, n]; see ring_walks.
+
+    With W_k the numbers of walks of k steps that never turn straight back, from node to node, and D the degrees:
+    W_1 = A, W_2 = A² - D, W_k = W_{k-1} A - W_{k-2} (D - 1), and c_k is the diagonal of W_k. All numbers are integers
+    below 2^52, so that their sums are exact in any order. Where a graph's would grow larger, its columns from there on
+    repeat the last ones that did not.
+    """
+    A = np.where(np.eye(A.shape[1], dtype=bool), 0.0, np.minimum(A + A.swapaxes(1, 2), 1.0))
+    degree = A.sum(2, keepdims=True)  # [B, n, 1]
+    most = degree.max(1, keepdims=True)  # [B, 1, 1]
+    before, W = A, A @ A - degree * np.eye(A.shape[1])
+    counts = np.zeros((*A.shape[:2], length - 2))
+    for k in range(length - 2):
+        # Neither of the two terms is larger than this.
+        fits = most * np.maximum(np.abs(W), np.abs(before)).max((1, 2), keepdims=True) < 2.0**BITS
+        before, W = np.where(fits, W, before), np.where(fits, W @ A - before * (degree - 1).swapaxes(1, 2), W)
+        last = counts[:, :, k - 1] if k else counts[:, :, 0]
+        counts[:, :, k] = np.where(fits[:, :, 0], W.diagonal(axis1=1, axis2=2), last)
+    return np.log1p(counts)
 
 
 def walk(A: Doubles, length: int) -> Doubles:
@@ -79,6 +124,11 @@ def _adjacencies(dataset: Dataset) -> Iterator[tuple[IntArray, Doubles]]:
             yield first_node[graphs][:, None] + np.arange(n), counts.reshape(-1, n, n).astype(np.float64)
 
 
+def _encode(dataset: Dataset, name: str, numbers: Numbers, length: int) -> Dataset:
+    columns = _cached(dataset, name, numbers, length)
+    return replace(dataset, x=_append(dataset, columns), node_categories=None)
+
+
 def _append(dataset: Dataset, columns: Array) -> npt.NDArray[np.float32]:
     """The node features as numbers, categories one-hot, and the new columns after them, [N, F + C]."""
     old = 0 if dataset.x is None else sum(dataset.node_categories or (dataset.x.shape[1],))
@@ -99,21 +149,22 @@ def _append(dataset: Dataset, columns: Array) -> npt.NDArray[np.float32]:
     return found
 
 
-def _cached(dataset: Dataset, length: int) -> Array:
-    """The return probabilities from the cache, or computed and kept there if it can be written."""
-    path = cache_folder() / "encodings" / f"random-walks-{VERSION}-{length}-{_checksum(dataset)}.packed"
+def _cached(dataset: Dataset, name: str, numbers: Numbers, length: int) -> Array:
+    """The columns from the cache, or computed and kept there if it can be written."""
+    path = cache_folder() / "encodings" / f"{name}-{VERSION}-{length}-{_checksum(dataset)}.packed"
     found = _read(path)
-    if found is not None and found.shape == (int(dataset.node_counts.sum()), length) and found.dtype == np.float32:
+    columns = numbers(np.zeros((1, 1, 1)), length).shape[2]
+    if found is not None and found.shape == (int(dataset.node_counts.sum()), columns) and found.dtype == np.float32:
         return found
-    made = return_probabilities(dataset, length)
+    made = node_numbers(dataset, numbers, length)
     with suppress(OSError):  # a cache that cannot be written costs time, nothing else
-        write_packed(path, {"probabilities": made}, {})
+        write_packed(path, {"columns": made}, {})
     return made
 
 
 def _read(path: Path) -> Array | None:
     try:
-        return read_packed(path)[0].get("probabilities")
+        return read_packed(path)[0].get("columns")
     except (OSError, ValueError):  # not there, foreign or damaged
         return None
 
@@ -126,9 +177,9 @@ def _checksum(dataset: Dataset) -> str:
     return found.hexdigest()[:16]
 
 
-def _check_length(length: SupportsIndex) -> int:
+def _check_length(length: SupportsIndex, least: int) -> int:
     if isinstance(length, bool) or not hasattr(length, "__index__"):
         raise InputTypeError(f"length must be an int, the steps of the longest walk, but it is {length!r}")
-    if operator.index(length) < 1:
-        raise InputError(f"length must be at least 1, for a walk has a step, but it is {length}")
+    if operator.index(length) < least:
+        raise InputError(f"length must be at least {least}, the steps of the shortest walk, but it is {length}")
     return operator.index(length)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from pfgnn.data import Dataset, load
-from pfgnn.data.encodings import random_walks
+from pfgnn.data.encodings import random_walks, ring_walks
 from pfgnn.errors import InputError
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.inputs import Inputs, describe
@@ -44,6 +44,7 @@ from pfgnn.model import (
     SoftResampling,
     StraightThrough,
     SystematicResampling,
+    Top,
     UniformPolicy,
 )
 from pfgnn.model.backbones.stack import Stack
@@ -93,6 +94,8 @@ def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig) -> Dataset:
         dataset = with_distances(dataset)
     if config.random_walks:
         dataset = random_walks(dataset, config.random_walks)
+    if config.ring_walks:
+        dataset = ring_walks(dataset, config.ring_walks)
     reads = model.kind == "ppgn" or model.backbone in READ_EDGES
     return dataset if reads else dataset.without_edge_features()
 
@@ -180,6 +183,11 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         "uniform": UniformPolicy,
         "centrality": CentralityPolicy,
     }
+    sampling: dict[str, Callable[[], nn.Module]] = {
+        "distinct": Distinct,
+        "top": Top,
+        "independent": lambda: Independent(config.vertices_per_step),
+    }
     resampling: dict[str, Callable[[], nn.Module]] = {
         "soft": lambda: SoftResampling(config.alpha),
         "systematic": lambda: SystematicResampling(config.alpha),
@@ -205,7 +213,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         share_steps=config.share_steps,
         mask_used=config.mask_used,
         policy=policies[config.policy](),
-        sample=Distinct() if config.sampling == "distinct" else Independent(config.vertices_per_step),
+        sample=sampling[config.sampling](),
         individualise=StraightThrough(mark) if config.straight_through else mark,
         exchange=exchange,
         observe=SetObservation(D) if config.observe == "set" else NoObservation(),

@@ -28,6 +28,8 @@ class DataConfig:
         edge_features: False leaves the edges bare.
         positions: "distance" adds the length of each edge to its features, where the nodes have positions.
         random_walks: length of the random-walk encoding appended to the node features; 0 for none.
+        ring_walks: longest closed walk without turning back that is counted, see
+            :func:`pfgnn.data.encodings.ring_walks`; appended to the node features; 0 for none.
         options: of the dataset's generator; with any, it is generated.
         fold: which fold of a dataset in folds; None for its fixed parts.
         train, validation: parts; "all" for all graphs. Without a validation part the last weights are kept.
@@ -38,6 +40,7 @@ class DataConfig:
     edge_features: bool = True
     positions: Literal["none", "distance"] = "none"
     random_walks: int = 0
+    ring_walks: int = 0
     options: dict[str, Any] = field(default_factory=dict)
     fold: int | None = None
     train: str = "train"
@@ -67,7 +70,8 @@ class ModelConfig:
         share_steps: one set of parameters for the refinements of all steps.
         policy: how vertices are scored: all alike, by a fixed centrality, or by a learned MLP or GNN.
         straight_through: whether the marks carry a gradient to the policy.
-        sampling: "distinct" paths, or "independent" draws of the particles, as in the paper.
+        sampling: "distinct" paths; the "top" ones, those that the policy prefers; or "independent" draws of the
+            particles, as in the paper.
         vertices_per_step: drawn at once by a particle; more than 1 only with independent draws.
         mask_used: never individualise a vertex twice.
         individualise: "distance" marks all vertices by their distance to the drawn one. The others mark that one alone.
@@ -98,7 +102,7 @@ class ModelConfig:
     particles: int = 16
     share_steps: bool = False
     policy: Literal["uniform", "centrality", "mlp", "gnn"] = "uniform"
-    sampling: Literal["distinct", "independent"] = "distinct"
+    sampling: Literal["distinct", "top", "independent"] = "distinct"
     vertices_per_step: int = 1
     mask_used: bool = False
     individualise: Literal["distance", "multiplicative", "multiplicative_relu", "additive", "random"] = "distance"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from pfgnn.experiments.measures import ACCURACY, LCC, MAE, PAIRS, SPREAD, VALIDATION_MAE, Measure
-from pfgnn.experiments.rows import Row, TableSpec, alone, make_row
+from pfgnn.experiments.rows import Row, TableSpec, alone, file_name, make_row
 
 # Without the test part: these compare settings, and only validation may.
 SHORT = ("data.tests=[validation]", "training.epochs=30")
@@ -21,6 +21,8 @@ PARTS = {
     "observation": ("model.observe=set",),
     "observation and soft resampling": ("model.observe=set", "model.resample=soft"),
     "learned policy": LEARNED,
+    "with ring walks": ("data.ring_walks=12",),
+    "with random walks": ("data.random_walks=20",),
 }
 EIGHTY_EPOCHS = ("data.tests=[validation]", "training.epochs=80", "training.schedule.kind=cosine")
 SCRIPT = {
@@ -32,7 +34,14 @@ SCRIPT = {
     "batches of 512": "training.batch_size=512",
     "weight decay": "training.weight_decay=3.0e-6",
 }
-POLICIES = {"uniform": (), "centrality": ("model.policy=centrality",), "learned": LEARNED}
+RING_WALKS = ("data.ring_walks=12",)
+MOST_CENTRAL = ("model.policy=centrality", "model.sampling=top")
+POLICIES = {
+    "uniform": (),
+    "centrality": ("model.policy=centrality",),
+    "learned": LEARNED,
+    "most central": MOST_CENTRAL,
+}
 
 
 def _one_setting(
@@ -73,7 +82,7 @@ def _policies() -> tuple[Row, ...]:
     return tuple(
         Row(
             f"{title} policy, K={particles}",
-            f"{title}-k{particles}",
+            file_name(f"{title} k{particles}"),
             "ours/zinc.yaml",
             (*_particles(particles), *overrides, *SHORT),
             VALIDATION_MAE,
@@ -91,11 +100,9 @@ OUR_TABLES: dict[str, TableSpec] = {
         "ZINC, our method, mean absolute error",
         (
             make_row("ours", "ours/zinc", (), MAE, seeds=4),
-            make_row("ours, random-walk encodings", "ours/zinc", ("data.random_walks=20",), MAE, seeds=4),
-            make_row("ours, K=4", "ours/zinc", _particles(4), MAE, seeds=4),
-            make_row(
-                "ours, K=4, random-walk encodings", "ours/zinc", (*_particles(4), "data.random_walks=20"), MAE, seeds=4
-            ),
+            make_row("ours, ring walks", "ours/zinc", RING_WALKS, MAE, seeds=4),
+            make_row("ours, K=4", "ours/zinc", (*_particles(4), *MOST_CENTRAL), MAE, seeds=4),
+            make_row("ours, K=4, ring walks", "ours/zinc", (*_particles(4), *MOST_CENTRAL, *RING_WALKS), MAE, seeds=4),
         ),
     ),
     "zinc-script": TableSpec(
@@ -131,6 +138,7 @@ OUR_TABLES: dict[str, TableSpec] = {
             for title, config, overrides in (
                 ("the paper's model, K=8, 80 epochs", "zinc", EIGHTY_EPOCHS),
                 ("ours, K=8, 30 epochs", "ours/zinc", (*_particles(8), *SHORT)),
+                ("ours, K=8, most central, 30 epochs", "ours/zinc", (*_particles(8), *MOST_CENTRAL, *SHORT)),
                 ("ours, K=38, 30 epochs", "ours/zinc", SHORT),
             )
         ),

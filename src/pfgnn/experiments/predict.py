@@ -11,6 +11,7 @@ from torch import Tensor
 
 from pfgnn.arguments import check_positive
 from pfgnn.data import Dataset
+from pfgnn.data.encodings import ring_walk_columns
 from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
@@ -80,7 +81,8 @@ def predict_run(
     record, config = read_record(directory), read_config(directory / CONFIG)
     identity = read_checkpoint(directory / (BEST if record["selected"] == "best" else LAST)).state["identity"]
     inputs = Inputs.from_json(identity["inputs"])
-    dataset = adapt(read_graphs(path, inputs, smiles_column, config.data.random_walks), config.data, config.model)
+    encoded = config.data.random_walks + ring_walk_columns(config.data.ring_walks)
+    dataset = adapt(read_graphs(path, inputs, smiles_column, encoded), config.data, config.model)
     check_features(path, inputs, dataset)
     fabric = make_fabric(device, config.training.precision)
     model, scaler = load_weights(directory, record["selected"])
@@ -99,7 +101,7 @@ def predict_run(
     return Predictions(outputs.mean(0), outputs.std(0) / draws**0.5, _names(inputs.task), _places(dataset))
 
 
-def read_graphs(path: Path, inputs: Inputs, smiles_column: str, random_walks: int = 0) -> Dataset:
+def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0) -> Dataset:
     """The graphs of a file as a dataset with the features that the model reads, before encodings are appended.
 
     Its targets mean nothing.
@@ -117,7 +119,7 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str, random_walks: in
         dataset = Dataset.from_graphs(graphs, np.zeros((rows, 1), dtype=np.int64), inputs.task)
     elif path.suffix == ".csv":
         smiles = _column(path, smiles_column)
-        dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, random_walks), inputs.task)
+        dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, encoded), inputs.task)
     else:
         raise InputError(f"{path} must end in .g6, .s6, .csv or .pfgnn to say what it holds, not in {path.suffix!r}")
     return dataset
@@ -155,10 +157,11 @@ def _column(path: Path, name: str) -> list[str]:
     return molecules
 
 
-def _features(inputs: Inputs, random_walks: int) -> str:
+def _features(inputs: Inputs, encoded: int) -> str:
+    """The kind of features that the run was trained on, with so many columns of encodings after them."""
     for name, features in FEATURES.items():
         # Encodings make one-hot columns of the categories.
-        channels = sum(features.node_categories) + random_walks if random_walks else features.node_categories
+        channels = sum(features.node_categories) + encoded if encoded else features.node_categories
         if channels == inputs.in_channels:
             return name
     raise InputError("the run was not trained on features of molecules, so it cannot predict from SMILES")

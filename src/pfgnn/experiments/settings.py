@@ -39,6 +39,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
         "data.fold data.random_walks model.steps training.weight_decay training.gamma training.entropy "
         "training.schedule.patience training.schedule.min_lr",
     ),
+    ("0 or at least 3", lambda value: value == 0 or value >= 3, "data.ring_walks"),
     ("above 0", lambda value: value > 0, "training.learning_rate training.clip"),
     ("above 0 and at most 1", lambda value: 0 < value <= 1, "model.share"),
     ("between 0 and 1", lambda value: 0 <= value <= 1, "model.alpha"),
@@ -104,21 +105,21 @@ def check(config: Config) -> None:
             f"but it is {schedule.min_lr}"
         )
     model = config.model
-    if model.vertices_per_step > 1 and model.sampling == "distinct":
+    if model.vertices_per_step > 1 and model.sampling != "independent":
         raise InputError(
-            f"model.vertices_per_step must be 1 with model.sampling distinct, but it is {model.vertices_per_step}; "
-            "model.sampling=independent draws several"
+            f"model.vertices_per_step must be 1 with model.sampling {model.sampling}, "
+            f"but it is {model.vertices_per_step}; model.sampling=independent draws several"
         )
     learned = model.policy in ("mlp", "gnn") and model.steps > 0
-    if learned and model.sampling == "distinct" and training.gamma > 0 and training.credit == "graph":
+    if learned and model.sampling != "independent" and training.gamma > 0 and training.credit == "graph":
         raise InputError(
-            "training.credit must be particle, or training.gamma 0, for a learned policy with model.sampling distinct, "
-            "but it is graph, which is made for independent draws"
+            "training.credit must be particle, or training.gamma 0, for a learned policy with model.sampling "
+            f"{model.sampling}, but it is graph, which is made for independent draws"
         )
     if training.entropy > 0 and model.sampling == "independent":
         raise InputError(
             f"training.entropy must be 0 with model.sampling independent, but it is {training.entropy}; "
-            "only distinct paths have it"
+            "distinct and top have it"
         )
     if model.second_moment and model.readout != "mean":
         raise InputError(f"model.second_moment must be false unless model.readout is mean, but that is {model.readout}")

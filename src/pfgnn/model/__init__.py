@@ -17,7 +17,7 @@ from pfgnn.model.pfgnn import PFGNN
 from pfgnn.model.policy import CentralityPolicy, GNNPolicy, MLPPolicy, UniformPolicy
 from pfgnn.model.readout import MaxParticle, MeanParticle, PerParticle
 from pfgnn.model.resample import ESSResampling, NoResampling, SoftResampling, SystematicResampling
-from pfgnn.model.sample import Distinct, Independent
+from pfgnn.model.sample import Distinct, Independent, Top
 
 __all__ = [
     "GAT",
@@ -52,6 +52,7 @@ __all__ = [
     "StepTrace",
     "StraightThrough",
     "SystematicResampling",
+    "Top",
     "UniformPolicy",
     "mean_log_degree",
 ]

@@ -79,6 +79,53 @@ class Independent(nn.Module):
         return Draw(vertices, valid, log_prob, None, belief.log_weights, None)
 
 
+class Candidates(NamedTuple):
+    """All children of all particles, I = (path of k, vertex v), as rows v · P + k: M = N P of them.
+
+    Fields:
+        log_p: log P(v | H_k), with its gradient, [N, P]; P is 1 while all particles are equal.
+        parent_weight: log w_k, [G, P].
+        q: w_k P(v | H_k), [M].
+        owner: the graph of each one, [M].
+    """
+
+    log_p: Tensor
+    parent_weight: Tensor
+    q: Tensor
+    owner: Tensor
+
+    def draw(self, chosen: Tensor, live: Tensor, log_weight: Tensor | None, graph: GraphBatch) -> Draw:
+        """The draw of the chosen ones [G, K]; those that are not ``live`` weigh nothing.
+
+        Their log-weights [G, K] are log q, or those given; the gradient is that of log q.
+        """
+        P = self.log_p.shape[1]
+        vertices, parents = chosen // P, chosen % P
+        log_prob = self.log_p.flatten()[chosen]
+        log_q = self.parent_weight.gather(1, parents) + log_prob
+        if log_weight is not None:
+            log_q = log_q + (log_weight.to(log_q.dtype) - log_q).detach()
+        entropy = -segment_sum(self.log_p.exp() * self.log_p.clamp(min=FLOOR), graph.nodes)  # [G, P]
+        return Draw(
+            vertices[..., None],
+            torch.ones_like(vertices, dtype=torch.bool)[..., None],
+            log_prob,
+            parents,
+            normalise(torch.where(live, log_q, FLOOR)),  # its gradient compares the particles with each other
+            entropy.gather(1, parents),
+        )
+
+
+def _candidates(scores: Tensor, belief: Belief, graph: GraphBatch) -> Candidates:
+    G, K = belief.log_weights.shape
+    P = scores.shape[1]  # 1 while all particles are equal: their weights add up to 1
+    parent_weight = belief.log_weights if P == K else belief.log_weights.new_zeros(G, 1)
+    free = allowed_vertices(belief.used, graph)
+    log_p = log_probabilities(scores, None if free is None else free[:, :P], graph)  # [N, P]
+    q = (parent_weight[graph.batch] + log_p).detach().double().exp().flatten()
+    return Candidates(log_p, parent_weight, q, graph.batch.repeat_interleave(P))
+
+
 class Distinct(nn.Module):
     """K distinct paths of the search tree, drawn without replacement (Fearnhead and Clifford, JRSS B 2003).
 
@@ -115,33 +162,15 @@ class Distinct(nn.Module):
     def forward(self, scores: Tensor, belief: Belief, graph: GraphBatch, noise: Noise, step: int) -> Draw:
         """Draw from scores [N, K], or [N, 1] while all particles are equal."""
         G, K = belief.log_weights.shape
-        P = scores.shape[1]  # 1 while all particles are equal: their weights add up to 1
-        parent_weight = belief.log_weights if P == K else belief.log_weights.new_zeros(G, 1)
-        free = allowed_vertices(belief.used, graph)
-        log_p = log_probabilities(scores, None if free is None else free[:, :P], graph)  # [N, P]
-        log_q = (parent_weight[graph.batch] + log_p).detach().double()
-        owner = graph.batch.repeat_interleave(P)  # the graph of each candidate (v, k)
-        q = log_q.exp().flatten()
+        candidates = _candidates(scores, belief, graph)
+        q, owner = candidates.q, candidates.owner
         kept, threshold = _threshold(q, owner, G, K)
         c = threshold[owner]
         share = torch.where(kept | (c == 0), 0.0, q / c.clamp(min=1 / UNIT))
         u = uniform(noise.key(step, Purpose.PATH).keys())
-        chosen, live = _systematic(share, kept, u, owner, self._order(graph, noise, step, P), K)
-        vertices, parents = chosen // P, chosen % P  # [G, K]
-        log_prob = log_p.flatten()[chosen]
-        log_weight = parent_weight.gather(1, parents) + log_prob  # log q, with its gradient
-        new = torch.where(kept[chosen], log_q.flatten()[chosen], threshold.clamp(min=1 / UNIT).log()[:, None])
-        log_weight = log_weight + (new.to(log_weight.dtype) - log_weight).detach()
-        log_weight = torch.where(live, log_weight, FLOOR)
-        entropy = -segment_sum(log_p.exp() * log_p.clamp(min=FLOOR), graph.nodes)  # [G, P]
-        return Draw(
-            vertices[..., None],
-            torch.ones_like(vertices, dtype=torch.bool)[..., None],
-            log_prob,
-            parents,
-            normalise(log_weight),  # its value already is; this makes the gradient compare the particles
-            entropy.gather(1, parents),
-        )
+        chosen, live = _systematic(share, kept, u, owner, self._order(graph, noise, step, scores.shape[1]), K)
+        weight = torch.where(kept[chosen], q[chosen], threshold[:, None]).clamp(min=1e-30)  # not log 0
+        return candidates.draw(chosen, live, weight.log(), graph)
 
     def _order(self, graph: GraphBatch, noise: Noise, step: int, P: int) -> Tensor:
         """The candidates in the order in which they are drawn from, graph by graph: [N P] numbers."""
@@ -161,6 +190,32 @@ class Distinct(nn.Module):
         turn = uniform(noise_key.keys_of(k, 1)).argsort(1).argsort(1)[graph.batch]  # a particle's turn, [N, P]
         within = (rank.double() / n)[:, None] + turn.double() / P
         return (graph.batch[:, None] + (turn + within.frac()) / P).flatten().argsort()
+
+
+class Top(nn.Module):
+    """The K most probable paths of the search tree, as beam search keeps them.
+
+    The candidates are those of :class:`Distinct`, I = (path of k, vertex v), with weights q_I = w_k P(v | H_k). The K
+    largest are kept, and their weights scaled to add up to 1. Chance decides only between equal ones. So a
+    prediction hardly changes from draw to draw, even with few particles. In return Σ_I w_I f(I) is biased towards
+    the paths that the policy prefers, until K reaches the number of paths; then it is exact.
+
+    It makes sense with a policy that prefers some vertices, such as :class:`CentralityPolicy`.
+    """
+
+    vertices = 1
+
+    def forward(self, scores: Tensor, belief: Belief, graph: GraphBatch, noise: Noise, step: int) -> Draw:
+        """Choose by scores [N, K], or [N, 1] while all particles are equal."""
+        K = belief.log_weights.shape[1]
+        candidates = _candidates(scores, belief, graph)
+        k = torch.arange(scores.shape[1], device=scores.device)
+        by_chance = noise.per_node(step, Purpose.VERTEX, k).flatten().argsort()
+        units = (candidates.q * UNIT).round().long()
+        place = candidates.owner * UNIT - units
+        order = by_chance[place[by_chance].argsort(stable=True)]  # graph by graph, the largest first
+        chosen, live = _first_places(units[order] > 0, order, candidates.owner, graph.num_graphs, K)
+        return candidates.draw(chosen, live, None, graph)
 
 
 def _threshold(q: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]:
@@ -191,12 +246,25 @@ def _systematic(share: Tensor, kept: Tensor, u: Tensor, owner: Tensor, order: Te
     units, first = (share * TICK).round().long()[order], _first(owner, G)
     before = _sum_before(units, first, owner) + (u * TICK).long()[owner]
     drawn = ((before + units) // TICK > before // TICK) | kept[order]
+    return _first_places(drawn, order, owner, G, K)
+
+
+def _first_places(drawn: Tensor, order: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]:
+    """The first K of each graph's drawn candidates, in an order that goes graph by graph; see :func:`_systematic`.
+
+    Args:
+        drawn: which are drawn, in the order, [M].
+        order: the candidates in their order, [M].
+        owner: the graph of each candidate, [M].
+        G, K: numbers of graphs and of places.
+    """
+    first = _first(owner, G)
     rank = _sum_before(drawn.long(), first, owner)
     place = torch.where(drawn & (rank < K), owner * K + rank, G * K)
     own = order[first].repeat_interleave(K)  # a candidate of the graph, where rounding left none
     chosen = torch.cat([own, own[:1]]).scatter(0, place, order)[:-1].view(G, K)
     number = _totals(drawn.long(), owner, G).clamp(1, K)[:, None]
-    k = torch.arange(K, device=u.device)
+    k = torch.arange(K, device=order.device)
     return chosen.gather(1, k % number), k < number
 
 
