@@ -9,6 +9,7 @@ from tests.cli.process import pfgnn
 
 from pfgnn.cli.demo import demo
 from pfgnn.experiments.demo_config import DemoConfig
+from pfgnn.model.registries import SETTINGS
 
 
 def test_demo_prints_a_table_and_writes_record_and_pictures(tmp_path: Path) -> None:
@@ -66,3 +67,13 @@ def test_unknown_options_are_refused() -> None:
 def test_the_demos_options_and_its_config_have_the_same_defaults() -> None:
     options = {name: p.default for name, p in signature(demo).parameters.items() if name != "out"}
     assert options == {name: getattr(DemoConfig(), name) for name in options}
+
+
+def test_parts_lists_every_registered_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    said = pfgnn("parts").stdout
+    for setting, registry in SETTINGS.items():
+        assert f"model.{setting}" in said
+        for name, made in registry.items():
+            assert name in said
+            assert made.__name__ in said

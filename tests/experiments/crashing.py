@@ -16,9 +16,9 @@ from pathlib import Path
 import torch
 
 from pfgnn.experiments.config import Config
+from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.directory import RECORD
 from pfgnn.experiments.run import run
-from pfgnn.experiments.settings import read_config
 
 PATIENCE = 60.0  # seconds that a process may take
 

@@ -9,7 +9,7 @@ from tests.training.training_samples import CLASSES, graphs
 
 from pfgnn.data.task import Task
 from pfgnn.experiments.config import Config, DataConfig, EvaluationConfig, ModelConfig
-from pfgnn.experiments.settings import write_config
+from pfgnn.experiments.config_file import write_config
 from pfgnn.training.config import TrainingConfig
 
 NODES = Task("node", 2, "weighted_cross_entropy", "accuracy")

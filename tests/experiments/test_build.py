@@ -1,7 +1,7 @@
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,12 @@ from torch import nn
 
 from pfgnn.data import Dataset, Resident, Task
 from pfgnn.data.splits import k_folds
-from pfgnn.experiments.build import BACKBONES, adapt, build_model, load_data, parts, with_distances
-from pfgnn.experiments.config import Backbone, DataConfig, ModelConfig
+from pfgnn.experiments.build import adapt, build_model, load_data, parts, with_distances
+from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.inputs import describe
 from pfgnn.graphs import Graph
 from pfgnn.model import PFGNN, PNA, ByDistance, Distinct, Exchange, Independent, MeanParticle
+from pfgnn.model.registries import BACKBONES, SETTINGS
 from pfgnn.model.rivals import PPGN, RNI, Alone
 
 PATH, STAR = Graph(3, np.array([[0, 1], [1, 2]])), Graph(4, np.array([[0, 1], [0, 2], [0, 3]]))
@@ -139,12 +140,8 @@ def test_parts_that_are_not_there(config: DataConfig, folds: bool, sentence: str
         parts(config, dataset(splits=k_folds(6, 3)) if folds else dataset())
 
 
-def test_every_backbone_of_the_config_is_built() -> None:
-    assert set(BACKBONES) == set(get_args(Backbone))
-
-
-@pytest.mark.parametrize("backbone", get_args(Backbone))
-def test_backbones_get_the_edge_features_that_they_read(backbone: Backbone) -> None:
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_backbones_get_the_edge_features_that_they_read(backbone: str) -> None:
     config = replace(SMALL, backbone=backbone)
     data = adapt(dataset(), DataConfig("six"), config)
     model = build(config, data).eval()
@@ -210,38 +207,20 @@ def test_outputs_fit_the_task(task: Task, rows: int, shape: tuple[int, int]) -> 
         assert predict(model, data).shape == shape
 
 
-CHOICES: dict[str, dict[Any, str]] = {
-    "policy": {
-        "uniform": "UniformPolicy",
-        "centrality": "CentralityPolicy",
-        "mlp": "MLPPolicy",
-        "gnn": "GNNPolicy",
-    },
-    "individualise": {
-        "distance": "ByDistance",
-        "multiplicative": "Multiplicative",
-        "multiplicative_relu": "MultiplicativeRelu",
-        "additive": "Additive",
-        "random": "RandomNormal",
-    },
-    "readout": {"particle": "PerParticle", "mean": "MeanParticle", "max": "MaxParticle"},
-    "observe": {"set": "SetObservation", "none": "NoObservation"},
-    "resample": {
-        "soft": "SoftResampling",
-        "systematic": "SystematicResampling",
-        "ess": "ESSResampling",
-        "none": "NoResampling",
-    },
-}
+PLACES = {"sampling": "sample"}  # where the model keeps a part, if not under the setting's name
+PARTS = [(setting, name) for setting, registry in SETTINGS.items() for name in registry]
 
 
-@pytest.mark.parametrize("part", CHOICES)
-def test_parts_of_a_step(part: str) -> None:
-    assert set(CHOICES[part]) == set(get_args(ModelConfig.__annotations__[part]))
-    for choice, kind in CHOICES[part].items():
-        model = build(replace(EDGES, **{part: choice}), dataset())
-        assert type(model.get_submodule(part)).__name__ == kind
-        assert predict(model, dataset()).isfinite().all()
+@pytest.mark.parametrize(("setting", "name"), PARTS)
+def test_every_registered_part_makes_a_model(setting: str, name: str) -> None:
+    chosen: dict[str, Any] = {setting: name}
+    config = replace(EDGES, **chosen)
+    data = adapt(dataset(), DataConfig("six"), config)
+    model = build(config, data)
+    of_layers = setting in ("backbone", "norm")
+    found = model.modules() if of_layers else [model.get_submodule(PLACES.get(setting, setting))]
+    assert any(type(part) is SETTINGS[setting][name] for part in found)
+    assert predict(model, data).isfinite().all()
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.rows import Row
-from pfgnn.experiments.settings import config_mapping, read_config
 from pfgnn.experiments.tables import TABLES, find_table, row_file
 
 CONFIGS = Path(__file__).parents[2] / "configs"

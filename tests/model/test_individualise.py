@@ -123,15 +123,15 @@ class TestDistance:
         assert distances_to(graph, [7], 4) == [lengths.get(u, 5) for u in range(30)]
 
     def test_every_vertex_gets_the_row_of_its_distance(self) -> None:
-        H, part = torch.randn(5, K, D), ByDistance(D, steps=2, largest=1)
+        H, part = torch.randn(5, K, D), ByDistance(D, steps=2, max_distance=1)
         recoloured = H + torch.where(chosen()[..., None], part.mlp(H), 0.0)
         d = torch.tensor([[0, 2, 2], [1, 1, 1], [2, 0, 0], [2, 0, 2], [0, 2, 0]])
         for step in (1, 2):
             torch.testing.assert_close(apply(part, H, step=step), recoloured + part.tables[step - 1][d])
 
     def test_bad_sizes(self) -> None:
-        with pytest.raises(ValueError, match="largest must be at least 1, but it is 0"):
-            ByDistance(D, steps=1, largest=0)
+        with pytest.raises(ValueError, match="max_distance must be at least 1, but it is 0"):
+            ByDistance(D, steps=1, max_distance=0)
         with pytest.raises(ValueError, match="steps must be at least 0, but it is -1"):
             ByDistance(D, steps=-1)
 

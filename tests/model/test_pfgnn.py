@@ -66,8 +66,10 @@ OPTIONS: dict[str, Callable[[], PFGNN]] = {
     "ours, independent draws": lambda: ours(GIN(D), sample=Independent()),
     "distinct paths": lambda: build(GIN(D), sample=Distinct()),
     "top paths": lambda: build(GIN(D), sample=Top()),
-    "by distance": lambda: build(GIN(D), individualise=ByDistance(D, 3, largest=2)),
-    "two at once by distance": lambda: build(GIN(D), individualise=ByDistance(D, 3, largest=2), vertices_per_step=2),
+    "by distance": lambda: build(GIN(D), individualise=ByDistance(D, 3, max_distance=2)),
+    "two at once by distance": lambda: build(
+        GIN(D), individualise=ByDistance(D, 3, max_distance=2), vertices_per_step=2
+    ),
     "default": lambda: build(GIN(D)),
     "additive": lambda: build(GIN(D), individualise=Additive(D)),
     "random normal": lambda: build(GIN(D), individualise=RandomNormal(D)),

@@ -54,7 +54,7 @@ OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
         "observe": NoObservation(),
     },
     "by distance, distinct paths, learned": lambda: {
-        "individualise": ByDistance(D, 2, largest=2),
+        "individualise": ByDistance(D, 2, max_distance=2),
         "sample": Distinct(),
         "resample": NoResampling(),
     },

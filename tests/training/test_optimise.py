@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from pfgnn.experiments.settings import parse_config
+from pfgnn.experiments.config_file import parse_config
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
 from pfgnn.training.optimise import Schedule, make_optimiser, make_schedule, set_rate
 

@@ -12,6 +12,7 @@ from pfgnn.cli import data
 from pfgnn.cli.console import errors
 from pfgnn.cli.demo import demo
 from pfgnn.cli.inspect import inspect
+from pfgnn.cli.parts import parts
 from pfgnn.cli.results import curves, report, reproduce, tables
 from pfgnn.cli.train import evaluate, predict, train
 from pfgnn.errors import explain, is_bug
@@ -20,7 +21,7 @@ WRONG_INPUT, BUG = 2, 1  # exit statuses
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, help=pfgnn.__doc__)
 app.add_typer(data.app, name="data")
-for command in (train, evaluate, predict, tables, reproduce, report, curves, demo, inspect):
+for command in (train, evaluate, predict, tables, reproduce, report, curves, demo, inspect, parts):
     app.command()(command)
 
 

@@ -38,8 +38,8 @@ def train(
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write metrics for TensorBoard too.")] = False,
 ) -> None:
     """Train and test a model; what was killed goes on with --resume, bit for bit on a CPU."""
+    from pfgnn.experiments.config_file import read_config
     from pfgnn.experiments.directory import RECORD, Resume, check_directory
-    from pfgnn.experiments.settings import read_config
 
     chosen = read_config(config, settings or ())
     if out is None:
@@ -80,8 +80,8 @@ def evaluate(
     device: Device = "auto",
 ) -> None:
     """Test a run's weights again: the recorded numbers, or others with --set evaluation.particles=64."""
+    from pfgnn.experiments.config_file import read_config
     from pfgnn.experiments.directory import CONFIG, read_record
-    from pfgnn.experiments.settings import read_config
 
     overrides = tuple(settings or ())
     if wrong := [override for override in overrides if not override.startswith("evaluation.")]:

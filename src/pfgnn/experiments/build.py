@@ -1,6 +1,5 @@
 """From a config to what a run needs: the dataset, its parts, and the model."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,59 +13,21 @@ from pfgnn.errors import InputError
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.inputs import Inputs, describe
 from pfgnn.graphs.arrays import IntArray
-from pfgnn.model import (
-    GAT,
-    GCN,
-    GIN,
-    GINE,
-    GNNML1,
-    MPNN,
-    PFGNN,
-    PNA,
-    Additive,
-    ByDistance,
-    CentralityPolicy,
-    Distinct,
-    ESSResampling,
-    Exchange,
-    GNNPolicy,
-    Independent,
-    MaxParticle,
-    MeanParticle,
-    MLPPolicy,
-    Multiplicative,
-    MultiplicativeRelu,
-    NoObservation,
-    NoResampling,
-    PerParticle,
-    RandomNormal,
-    SetObservation,
-    SoftResampling,
-    StraightThrough,
-    SystematicResampling,
-    Top,
-    UniformPolicy,
-)
+from pfgnn.model import PFGNN, Exchange, SoftResampling, StraightThrough
 from pfgnn.model.backbones.stack import Stack
-from pfgnn.model.individualise import Individualise
 from pfgnn.model.readout import Readout
-from pfgnn.model.rivals import GNNML3, PPGN, RNI, Alone, ChebNet
+from pfgnn.model.registries import (
+    BACKBONES,
+    INDIVIDUALISATIONS,
+    OBSERVATIONS,
+    POLICIES,
+    READOUTS,
+    RESAMPLERS,
+    SAMPLERS,
+)
+from pfgnn.model.rivals import PPGN, RNI, Alone
 
 __all__ = ["Inputs", "adapt", "build_model", "describe", "load_data", "part", "parts", "with_distances"]
-
-BACKBONES: Mapping[str, Callable[..., Stack]] = {
-    "gcn": GCN,
-    "gat": GAT,
-    "gin": GIN,
-    "gine": GINE,
-    "gnnml1": GNNML1,
-    "pna": PNA,
-    "mpnn": MPNN,
-    "chebnet": ChebNet,
-    "gnnml3": GNNML3,
-}
-READ_EDGES = ("gine", "pna", "mpnn")
-NEED_EDGES = ("gine", "mpnn")
 
 
 def load_data(config: DataConfig, model: ModelConfig) -> Dataset:
@@ -96,7 +57,7 @@ def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig) -> Dataset:
         dataset = random_walks(dataset, config.random_walks)
     if config.ring_walks:
         dataset = ring_walks(dataset, config.ring_walks)
-    reads = model.kind == "ppgn" or model.backbone in READ_EDGES
+    reads = model.kind == "ppgn" or BACKBONES[model.backbone].edge_features != "unread"
     return dataset if reads else dataset.without_edge_features()
 
 
@@ -177,31 +138,18 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
     if config.steps == 0:
         return Alone(backbone, **common, readout=_readout(config, inputs))
     D, T, step_layers = config.width, config.steps, config.step_layers or config.layers
-    policies: dict[str, Callable[[], nn.Module]] = {
-        "mlp": lambda: MLPPolicy(D),
-        "gnn": lambda: GNNPolicy(_backbone(replace(config, dropout=0.0), step_layers, inputs), D),
-        "uniform": UniformPolicy,
-        "centrality": CentralityPolicy,
+    settings = {
+        "width": D,
+        "steps": T,
+        "share": config.share,
+        "max_distance": config.max_distance,
+        "vertices": config.vertices_per_step,
+        "alpha": config.alpha,
+        "inner": SoftResampling(config.alpha),
     }
-    sampling: dict[str, Callable[[], nn.Module]] = {
-        "distinct": Distinct,
-        "top": Top,
-        "independent": lambda: Independent(config.vertices_per_step),
-    }
-    resampling: dict[str, Callable[[], nn.Module]] = {
-        "soft": lambda: SoftResampling(config.alpha),
-        "systematic": lambda: SystematicResampling(config.alpha),
-        "ess": lambda: ESSResampling(SoftResampling(config.alpha)),
-        "none": NoResampling,
-    }
-    individualise: dict[str, Callable[[], Individualise]] = {
-        "distance": lambda: ByDistance(D, T, config.max_distance, config.share),
-        "multiplicative": lambda: Multiplicative(D, config.share),
-        "multiplicative_relu": lambda: MultiplicativeRelu(D, config.share),
-        "additive": lambda: Additive(D, config.share),
-        "random": lambda: RandomNormal(D, config.share),
-    }
-    mark = individualise[config.individualise]()
+    policy_backbone = {"backbone": lambda: _backbone(replace(config, dropout=0.0), step_layers, inputs)}
+    policy = POLICIES.make(config.policy, settings, made_if_needed=policy_backbone)
+    mark = INDIVIDUALISATIONS.make(config.individualise, settings)
     told = config.exchange
     exchange = Exchange(D, mean=told in ("both", "mean"), mark=told in ("both", "mark")) if told != "none" else False
     del common["level"], common["pool"]
@@ -212,12 +160,12 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         step_backbone=_backbone(config, step_layers, inputs),
         share_steps=config.share_steps,
         mask_used=config.mask_used,
-        policy=policies[config.policy](),
-        sample=sampling[config.sampling](),
+        policy=policy,
+        sample=SAMPLERS.make(config.sampling, settings),
         individualise=StraightThrough(mark) if config.straight_through else mark,
         exchange=exchange,
-        observe=SetObservation(D) if config.observe == "set" else NoObservation(),
-        resample=resampling[config.resample](),
+        observe=OBSERVATIONS.make(config.observe, settings),
+        resample=RESAMPLERS.make(config.resample, settings),
         readout=_readout(config, inputs),
         **common,
     )
@@ -225,16 +173,16 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
 
 def _readout(config: ModelConfig, inputs: Inputs) -> Readout:
     layers = (config.layers, *(config.step_layers or config.layers,) * config.steps)
-    common: dict[str, Any] = {
+    always: dict[str, Any] = {
+        "width": config.width,
+        "steps": config.steps,
+        "out_channels": inputs.task.outputs,
         "level": _level(inputs),
         "pool": config.pool,
         "join": layers if config.join_layers else (),
         "scale": 1 / inputs.mean_nodes if config.pool == "sum" and config.scale_sums else 1.0,
     }
-    size = (config.width, config.steps, inputs.task.outputs)
-    if config.readout == "mean":
-        return MeanParticle(*size, **common, second_moment=config.second_moment)
-    return MaxParticle(*size, **common) if config.readout == "max" else PerParticle(*size, **common)
+    return READOUTS.make(config.readout, {"second_moment": config.second_moment}, always)
 
 
 def _level(inputs: Inputs) -> str:
@@ -242,22 +190,22 @@ def _level(inputs: Inputs) -> str:
 
 
 def _backbone(config: ModelConfig, layers: int, inputs: Inputs) -> Stack:
-    if config.backbone in NEED_EDGES and inputs.edge_channels is None:
+    if BACKBONES[config.backbone].edge_features == "needed" and inputs.edge_channels is None:
         raise InputError(
             f"model.backbone must be one that needs no edge features, such as gin, for {inputs.name}, which has none "
             f"here, but it is {config.backbone}"
         )
-    options: dict[str, Any] = {
+    always = {
+        "width": config.width,
         "layers": layers,
         "norm": config.norm,
         "residual": config.residual,
         "feed_forward": config.feed_forward,
         "dropout": config.dropout,
     }
-    if config.backbone == "pna":
-        options |= {
-            "towers": config.towers,
-            "mean_log_degree": inputs.mean_log_degree,
-            "edges": inputs.edge_channels is not None,
-        }
-    return BACKBONES[config.backbone](config.width, **options)
+    settings = {
+        "towers": config.towers,
+        "mean_log_degree": inputs.mean_log_degree,
+        "edges": inputs.edge_channels is not None,
+    }
+    return BACKBONES.make(config.backbone, settings, always)

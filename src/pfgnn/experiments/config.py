@@ -1,9 +1,22 @@
-"""What a run depends on, as typed dataclasses; `settings` reads them from YAML."""
+"""What a run depends on, as typed dataclasses; `config_file` reads them from YAML."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pfgnn.errors import InputError
+from pfgnn.limits import (
+    BelowOne,
+    InsideZeroOne,
+    NonNegative,
+    PartName,
+    Positive,
+    Seed,
+    Several,
+    Share,
+    WalkLength,
+    ZeroToOne,
+)
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
 
 __all__ = [
@@ -14,9 +27,8 @@ __all__ = [
     "PairsConfig",
     "ScheduleConfig",
     "TrainingConfig",
+    "check_together",
 ]
-
-Backbone = Literal["gcn", "gat", "gin", "gine", "gnnml1", "pna", "mpnn", "chebnet", "gnnml3"]
 
 
 @dataclass(frozen=True)
@@ -39,10 +51,10 @@ class DataConfig:
     name: str
     edge_features: bool = True
     positions: Literal["none", "distance"] = "none"
-    random_walks: int = 0
-    ring_walks: int = 0
+    random_walks: NonNegative = 0
+    ring_walks: WalkLength = 0
     options: dict[str, Any] = field(default_factory=dict)
-    fold: int | None = None
+    fold: NonNegative | None = None
     train: str = "train"
     validation: str | None = "validation"
     tests: tuple[str, ...] = ("test",)
@@ -89,31 +101,31 @@ class ModelConfig:
     """
 
     kind: Literal["pfgnn", "rni", "ppgn"] = "pfgnn"
-    backbone: Backbone = "gin"
-    width: int = 64
-    layers: int = 3
-    step_layers: int | None = None
-    towers: int = 1
-    norm: Literal["mark", "graph", "batch", "size", "layer", "none"] = "batch"
+    backbone: Annotated[str, PartName("backbone")] = "gin"
+    width: Positive = 64
+    layers: Positive = 3
+    step_layers: Positive | None = None
+    towers: Positive = 1
+    norm: Annotated[str, PartName("norm")] = "batch"
     residual: bool = True
     feed_forward: bool = True
-    dropout: float = 0.0
-    steps: int = 1
-    particles: int = 16
+    dropout: BelowOne = 0.0
+    steps: NonNegative = 1
+    particles: Positive = 16
     share_steps: bool = False
-    policy: Literal["uniform", "centrality", "mlp", "gnn"] = "uniform"
-    sampling: Literal["distinct", "top", "independent"] = "distinct"
-    vertices_per_step: int = 1
+    policy: Annotated[str, PartName("policy")] = "uniform"
+    sampling: Annotated[str, PartName("sampling")] = "distinct"
+    vertices_per_step: Positive = 1
     mask_used: bool = False
-    individualise: Literal["distance", "multiplicative", "multiplicative_relu", "additive", "random"] = "distance"
-    max_distance: int = 5
-    share: float = 1.0
+    individualise: Annotated[str, PartName("individualise")] = "distance"
+    max_distance: Positive = 5
+    share: Share = 1.0
     straight_through: bool = False
     exchange: Literal["mark", "mean", "both", "none"] = "mark"
-    observe: Literal["none", "set"] = "none"
-    resample: Literal["none", "soft", "systematic", "ess"] = "none"
-    alpha: float = 0.5
-    readout: Literal["particle", "mean", "max"] = "particle"
+    observe: Annotated[str, PartName("observe")] = "none"
+    resample: Annotated[str, PartName("resample")] = "none"
+    alpha: ZeroToOne = 0.5
+    readout: Annotated[str, PartName("readout")] = "particle"
     second_moment: bool = False
     join_layers: bool = False
     pool: Literal["sum", "mean", "max"] = "sum"
@@ -130,9 +142,9 @@ class PairsConfig:
         level: of the test of one pair.
     """
 
-    draws: int = 64
-    controls: int = 1000
-    level: float = 1e-6
+    draws: Several = 64
+    controls: Positive = 1000
+    level: InsideZeroOne = 1e-6
 
 
 @dataclass(frozen=True)
@@ -148,11 +160,11 @@ class EvaluationConfig:
         pairs: how pairs are told apart; None for a task without pairs.
     """
 
-    particles: int | None = None
-    draws: int = 1
+    particles: Positive | None = None
+    draws: Positive = 1
     average: bool = False
     relabel: bool = False
-    batch_size: int | None = None
+    batch_size: Positive | None = None
     pairs: PairsConfig | None = None
 
 
@@ -164,4 +176,41 @@ class Config:
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
-    seed: int = 0
+    seed: Seed = 0
+
+
+def check_together(config: Config) -> None:
+    """Raise an error that names the first settings that do not go together, whatever the dataset."""
+    training = config.training
+    if (training.epochs is None) == (training.updates is None):
+        came = f"{training.epochs} and {training.updates}".replace("None", "null")
+        raise InputError(
+            f"one of training.epochs and training.updates must be null, the other not, but they are {came}"
+        )
+    schedule = training.schedule
+    if schedule.kind in ("plateau", "cosine") and schedule.min_lr > training.learning_rate:
+        raise InputError(
+            f"training.schedule.min_lr must be at most training.learning_rate, {training.learning_rate}, "
+            f"but it is {schedule.min_lr}"
+        )
+    model = config.model
+    if model.vertices_per_step > 1 and model.sampling != "independent":
+        raise InputError(
+            f"model.vertices_per_step must be 1 with model.sampling {model.sampling}, "
+            f"but it is {model.vertices_per_step}; model.sampling=independent draws several"
+        )
+    learned = model.policy in ("mlp", "gnn") and model.steps > 0
+    if learned and model.sampling != "independent" and training.gamma > 0 and training.credit == "graph":
+        raise InputError(
+            "training.credit must be particle, or training.gamma 0, for a learned policy with model.sampling "
+            f"{model.sampling}, but it is graph, which is made for independent draws"
+        )
+    if training.entropy > 0 and model.sampling == "independent":
+        raise InputError(
+            f"training.entropy must be 0 with model.sampling independent, but it is {training.entropy}; "
+            "distinct and top have it"
+        )
+    if model.second_moment and model.readout != "mean":
+        raise InputError(f"model.second_moment must be false unless model.readout is mean, but that is {model.readout}")
+    if foreign := {"name", "root", "edge_features"} & config.data.options.keys():
+        raise InputError(f"data.options must hold options of the generator, but it has {', '.join(sorted(foreign))}")

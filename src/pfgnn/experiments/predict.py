@@ -17,9 +17,9 @@ from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.build import Inputs, adapt
+from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.directory import CONFIG, read_record
 from pfgnn.experiments.run import load_weights
-from pfgnn.experiments.settings import read_config
 from pfgnn.files import write_atomically
 from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from pfgnn.arguments import check_positive
 from pfgnn.errors import InputError, explain
 from pfgnn.experiments.config import Config
+from pfgnn.experiments.config_file import config_mapping, parse_config, read_config
 from pfgnn.experiments.directory import RECORD
 from pfgnn.experiments.gathered import Record, gather, read_gathered
 from pfgnn.experiments.rows import Row
-from pfgnn.experiments.settings import config_mapping, parse_config, read_config
 from pfgnn.experiments.tables import find_table, row_file
 from pfgnn.files import read_json
 

@@ -16,6 +16,7 @@ from pfgnn.ops.distance import distances
 from pfgnn.ops.embedding import look_up
 from pfgnn.ops.particles import add_to_vertices, pick_vertices
 from pfgnn.ops.segments import spread
+from pfgnn.registry import Registry
 
 
 class Individualise(nn.Module, ABC):
@@ -34,6 +35,9 @@ class Individualise(nn.Module, ABC):
     @abstractmethod
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """Individualise the drawn vertices of every particle; see the class."""
+
+
+INDIVIDUALISATIONS: Registry[Individualise] = Registry("individualisation")
 
 
 class Recolour(Individualise):
@@ -71,6 +75,7 @@ class Learned(Recolour):
         self.mlp = MLP(width, width, width)
 
 
+@INDIVIDUALISATIONS.register("multiplicative")
 class Multiplicative(Learned):
     """h_v ← h_v ⊙ MLP(h_v), the paper's mask matrix M (Equation 5)."""
 
@@ -79,6 +84,7 @@ class Multiplicative(Learned):
         return h * self.mlp(h)
 
 
+@INDIVIDUALISATIONS.register("multiplicative_relu")
 class MultiplicativeRelu(Multiplicative):
     """h_v ← h_v ⊙ relu(MLP(h_v)), as in the program that the paper's authors released."""
 
@@ -87,6 +93,7 @@ class MultiplicativeRelu(Multiplicative):
         return h * self.mlp(h).relu()
 
 
+@INDIVIDUALISATIONS.register("additive")
 class Additive(Learned):
     """h_v ← h_v + MLP(h_v); moves a zero embedding too."""
 
@@ -95,6 +102,7 @@ class Additive(Learned):
         return h + self.mlp(h)
 
 
+@INDIVIDUALISATIONS.register("distance")
 class ByDistance(Additive):
     """h_u ← h_u + E_t[min(d(u, v), d_max + 1)] for every vertex u, after h_v ← h_v + MLP(h_v).
 
@@ -108,20 +116,20 @@ class ByDistance(Additive):
     Args:
         width: D.
         steps: T; each step has a table E_t of its own.
-        largest: d_max.
+        max_distance: d_max.
         share: see :class:`Recolour`; it limits the recolouring of v, not the distances.
     """
 
-    def __init__(self, width: int, steps: int, largest: int = 5, share: float = 1.0) -> None:
+    def __init__(self, width: int, steps: int, max_distance: int = 5, share: float = 1.0) -> None:
         super().__init__(width, share)
         self.steps = check_positive("steps", steps, least=0)
-        self.largest = check_positive("largest", largest)
-        self.tables = nn.Parameter(torch.randn(self.steps, largest + 2, width))
+        self.max_distance = check_positive("max_distance", max_distance)
+        self.tables = nn.Parameter(torch.randn(self.steps, max_distance + 2, width))
 
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """Individualise the drawn vertices of every particle; see the class."""
         H = super().forward(H, draw, graph, noise, step, particles)
-        d = distances(draw.vertices, draw.valid, self.largest, graph.sources, graph.targets)  # [N, K]
+        d = distances(draw.vertices, draw.valid, self.max_distance, graph.sources, graph.targets)  # [N, K]
         return H + look_up(self.tables[step - 1], d.flatten()).view_as(H)
 
 
@@ -148,6 +156,7 @@ class StraightThrough(Individualise):
         return H + strength * (marked - H)
 
 
+@INDIVIDUALISATIONS.register("random")
 class RandomNormal(Recolour):
     """h_v ← h_v ⊙ ε, ε ~ N(0, 1): the paper's ablation, its MLP replaced by noise."""
 

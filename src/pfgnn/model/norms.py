@@ -16,6 +16,7 @@ from pfgnn.ops.batch_norm import BatchNorming, activate_batch
 from pfgnn.ops.distance import distances
 from pfgnn.ops.norm import Norming, activate_graphs
 from pfgnn.ops.segments import segment_sum, spread
+from pfgnn.registry import Registry
 
 
 class Norm(nn.Module, ABC):
@@ -31,6 +32,10 @@ class Norm(nn.Module, ABC):
         return y if x is None else x + y
 
 
+NORMS: Registry[Norm] = Registry("norm")
+
+
+@NORMS.register("graph")
 class GraphNorm(Norm):
     """y = γ (h - α μ) / √(mean (h - α μ)² + ε) + β, μ and mean over the nodes of each graph and particle.
 
@@ -68,6 +73,7 @@ class GraphNorm(Norm):
         return Norming(self.scale, self.shift, self.mean_scale, self.eps, largest(dtype))
 
 
+@NORMS.register("mark")
 class MarkNorm(GraphNorm):
     """As :class:`GraphNorm`, but in μ and mean the nodes far from the individualised vertex count little.
 
@@ -88,6 +94,7 @@ class MarkNorm(GraphNorm):
         return torch.where(near, 1.0, spread((count / (4 * far)).clamp(max=1), graph.nodes))
 
 
+@NORMS.register("batch")
 class BatchNorm(Norm):
     """y = γ (h - μ) / √(σ² + ε) + β, μ and σ² over all nodes, graphs and particles; in evaluation their running means.
 
@@ -133,6 +140,7 @@ class BatchNorm(Norm):
         return BatchNorming(*running, largest(h.dtype), self.training)
 
 
+@NORMS.register("size")
 class SizeNorm(BatchNorm):
     """Batch normalisation of h / √n, with n the number of nodes of a node's graph (Dwivedi et al., 2020).
 
@@ -155,6 +163,7 @@ class SizeNorm(BatchNorm):
         return h * factor.view(-1, *(1,) * (h.dim() - 1))
 
 
+@NORMS.register("layer")
 class LayerNorm(Norm):
     """Layer normalisation of each node's embedding by itself."""
 
@@ -167,6 +176,7 @@ class LayerNorm(Norm):
         return self.norm(bounded(h))
 
 
+@NORMS.register("none")
 class NoNorm(Norm):
     """The identity, kept finite."""
 
@@ -176,13 +186,3 @@ class NoNorm(Norm):
     def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """Return h; see the class."""
         return bounded(h)
-
-
-NORMS = {
-    "mark": MarkNorm,
-    "graph": GraphNorm,
-    "batch": BatchNorm,
-    "size": SizeNorm,
-    "layer": LayerNorm,
-    "none": NoNorm,
-}

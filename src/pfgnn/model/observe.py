@@ -7,8 +7,12 @@ from pfgnn.errors import InputError
 from pfgnn.model.mlp import MLP
 from pfgnn.ops.mlp import hidden_mean
 from pfgnn.ops.weigh import bound
+from pfgnn.registry import Registry
+
+OBSERVATIONS: Registry[nn.Module] = Registry("observation")
 
 
+@OBSERVATIONS.register("set")
 class SetObservation(nn.Module):
     """log f_obs(H) = c tanh(ρ(mean_v relu(φ h_v)) / c).
 
@@ -33,6 +37,7 @@ class SetObservation(nn.Module):
         return bound(scores, self.bound)
 
 
+@OBSERVATIONS.register("none")
 class NoObservation(nn.Module):
     """log f_obs = 0: every colouring is as good as any other."""
 

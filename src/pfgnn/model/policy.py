@@ -14,9 +14,12 @@ from pfgnn.model.refine import Refine
 from pfgnn.ops.draw import draw_vertex
 from pfgnn.ops.mlp import hidden_score
 from pfgnn.ops.segments import segment_log_softmax, segment_sum, sum_neighbours
+from pfgnn.registry import Registry
 
 # The score of a vertex that may not be drawn: its probability underflows to 0, and nothing turns into NaN.
 FORBIDDEN = -1e30  # scores are at least float32
+
+POLICIES: Registry[nn.Module] = Registry("policy")
 
 
 class Vertices(NamedTuple):
@@ -31,6 +34,7 @@ class Vertices(NamedTuple):
     log_prob: Tensor
 
 
+@POLICIES.register("mlp")
 class MLPPolicy(nn.Module):
     """Scores by an MLP on each node embedding: H [N, K, D] -> [N, K]."""
 
@@ -44,6 +48,7 @@ class MLPPolicy(nn.Module):
         return hidden_score(H, self.hidden.weight, self.hidden.bias, self.score.weight.flatten(), self.score.bias)
 
 
+@POLICIES.register("gnn")
 class GNNPolicy(nn.Module):
     """Scores by a GNN of its own, then a linear map: H [N, K, D] -> [N, K]. Args: backbone: D to D; width: D."""
 
@@ -57,6 +62,7 @@ class GNNPolicy(nn.Module):
         return self.linear(self.refine(H, graph)).squeeze(-1)
 
 
+@POLICIES.register("uniform")
 class UniformPolicy(nn.Module):
     """The same score for every vertex: nothing is learned, as in the search tree of the exact solvers."""
 
@@ -65,6 +71,7 @@ class UniformPolicy(nn.Module):
         return H.new_zeros(H.shape[:2])
 
 
+@POLICIES.register("centrality")
 class CentralityPolicy(nn.Module):
     """A fixed score for every vertex: the log of the number of walks of a given length that end in it.
 

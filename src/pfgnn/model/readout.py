@@ -14,6 +14,7 @@ from pfgnn.model.belief import Belief
 from pfgnn.model.mlp import MLP
 from pfgnn.ops.particles import average_particles
 from pfgnn.ops.segments import segment_max, segment_mean, segment_sum, spread
+from pfgnn.registry import Registry
 
 POOLS = {"sum": segment_sum, "mean": segment_mean, "max": segment_max}
 
@@ -143,6 +144,10 @@ def embedding(readings: Sequence[Reading]) -> Tensor:
     return torch.cat([reading.features for reading in readings], -1)
 
 
+READOUTS: Registry[Readout] = Registry("readout")
+
+
+@READOUTS.register("mean")
 class MeanParticle(Readout):
     """f_t = pool_v Σ_k w_k h_v^k: the mean particle, as in the paper.
 
@@ -172,6 +177,7 @@ class MeanParticle(Readout):
         return torch.cat(powers, -1) if len(powers) > 1 else powers[0]
 
 
+@READOUTS.register("particle")
 class PerParticle(Readout):
     """f_t = Σ_k w_k relu(MLP_t(pool_v relu(A_t h_v^k + a_t))): each particle is read by itself, then they are averaged.
 
@@ -228,6 +234,7 @@ def own_particle(belief: Belief, vertices: Tensor, graph: GraphBatch) -> tuple[T
     return (w[:, None] @ belief.embeddings.expand(-1, w.shape[1], -1)).squeeze(1), total > 0
 
 
+@READOUTS.register("max")
 class MaxParticle(Readout):
     """f_t = max_k (w_k / max_j w_j) pool_v h_v^k, entry by entry.
 

@@ -7,8 +7,12 @@ from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.belief import Belief, effective_sample_size
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.ops.weigh import normalise, resample
+from pfgnn.registry import Registry
+
+RESAMPLERS: Registry[nn.Module] = Registry("resampling")
 
 
+@RESAMPLERS.register("soft")
 class SoftResampling(nn.Module):
     """Ancestors a_k ~ q = α w + (1 - α)/K, new weights w_a / q_a, normalised (Karkus et al., CoRL 2018).
 
@@ -36,12 +40,14 @@ class SoftResampling(nn.Module):
         return resample(log_weights, self.alpha, self.systematic, noise.key(step, Purpose.RESAMPLE))
 
 
+@RESAMPLERS.register("systematic")
 class SystematicResampling(SoftResampling):
     """The same with evenly spaced positions (k + u)/K, one u a graph: less variance."""
 
     systematic = True
 
 
+@RESAMPLERS.register("ess")
 class ESSResampling(nn.Module):
     """Resample only the graphs whose effective sample size is below threshold · K.
 
@@ -68,6 +74,7 @@ class ESSResampling(nn.Module):
         return belief.select(ancestors, log_weights, noise.nodes), ancestors
 
 
+@RESAMPLERS.register("none")
 class NoResampling(nn.Module):
     """Every particle goes on with its weight."""
 

@@ -13,10 +13,13 @@ from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.ops.hashing import uniform
 from pfgnn.ops.segments import segment_sum, spread
 from pfgnn.ops.weigh import FLOOR, normalise
+from pfgnn.registry import Registry
 
 UNIT = 2**40  # weights are counted in units of 1 / UNIT, so that those of 2^22 graphs can be summed in 64 bits
 TICK = 2**36  # and probabilities, which add up to K, in units of 1 / TICK
 ROUNDING = 1e-9  # a path is kept if its weight reaches the threshold up to this
+
+SAMPLERS: Registry[nn.Module] = Registry("sampling")
 
 
 class Draw(NamedTuple):
@@ -57,6 +60,7 @@ class Draw(NamedTuple):
         return self.vertices, self.valid, self.log_prob, parents, entropy
 
 
+@SAMPLERS.register("independent")
 class Independent(nn.Module):
     """Each particle draws its own vertices, v ~ P(V | H_k), whatever the others draw (the paper's line 7).
 
@@ -126,6 +130,7 @@ def _candidates(scores: Tensor, belief: Belief, graph: GraphBatch) -> Candidates
     return Candidates(log_p, parent_weight, q, graph.batch.repeat_interleave(P))
 
 
+@SAMPLERS.register("distinct")
 class Distinct(nn.Module):
     """K distinct paths of the search tree, drawn without replacement (Fearnhead and Clifford, JRSS B 2003).
 
@@ -192,6 +197,7 @@ class Distinct(nn.Module):
         return (graph.batch[:, None] + (turn + within.frac()) / P).flatten().argsort()
 
 
+@SAMPLERS.register("top")
 class Top(nn.Module):
     """The K most probable paths of the search tree, as beam search keeps them.
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pfgnn.limits import BelowOne, InsideZeroOne, NonNegative, NonNegativeNumber, Positive, PositiveNumber
+
 Precision = Literal["float32", "tf32", "bf16"]
 
 
@@ -22,11 +24,11 @@ class ScheduleConfig:
     """
 
     kind: Literal["constant", "plateau", "one_cycle", "cosine"] = "constant"
-    factor: float = 0.5
-    patience: int = 20
-    min_lr: float = 1e-5
+    factor: InsideZeroOne = 0.5
+    patience: NonNegative = 20
+    min_lr: NonNegativeNumber = 1e-5
     stop_at_min: bool = False
-    warm_up: float = 0.05
+    warm_up: BelowOne = 0.05
 
 
 @dataclass(frozen=True)
@@ -51,21 +53,21 @@ class TrainingConfig:
         precision: "float32", "tf32" or "bf16", see :func:`pfgnn.training.devices.make_fabric`.
     """
 
-    epochs: int | None = None
-    updates: int | None = None
-    batch_size: int = 64
-    copies: int = 1
+    epochs: Positive | None = None
+    updates: Positive | None = None
+    batch_size: Positive = 64
+    copies: Positive = 1
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.0
-    clip: float | None = 1.0
+    learning_rate: PositiveNumber = 1e-3
+    weight_decay: NonNegativeNumber = 0.0
+    clip: PositiveNumber | None = 1.0
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
-    gamma: float = 0.0
+    gamma: NonNegativeNumber = 0.0
     baseline: Literal["leave_one_out", "none"] = "leave_one_out"
     credit: Literal["graph", "particle"] = "graph"
-    entropy: float = 0.0
+    entropy: NonNegativeNumber = 0.0
     standardise: bool = False
-    validate_every: int = 1
-    patience: int | None = None
-    checkpoint_every: int | None = None
+    validate_every: Positive = 1
+    patience: Positive | None = None
+    checkpoint_every: Positive | None = None
     precision: Precision = "float32"

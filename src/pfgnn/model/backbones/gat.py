@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
-from pfgnn.model.backbones.stack import Options, Stack
+from pfgnn.model.backbones.stack import BACKBONES, Options, Stack
 from pfgnn.ops.segments import Segments, segment_max, segment_sum, spread
 
 
@@ -55,6 +55,7 @@ def _any(segments: Segments, like: Tensor) -> Tensor:
     return (segments.counts > 0).view(-1, *(1,) * (like.dim() - 1))
 
 
+@BACKBONES.register("gat")
 class GAT(Stack):
     """A stack of :class:`GATLayer`. Args: width; layers; heads; others as in :class:`Stack`."""
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.model.backbones.stack import Options, Stack
+from pfgnn.model.backbones.stack import BACKBONES, Options, Stack
 from pfgnn.ops.segments import sum_neighbours
 
 
@@ -30,6 +30,7 @@ class GCNLayer(nn.Module):
         return scale * sum_neighbours(h, h.new_ones(()), graph.sources, graph.targets) + self.bias
 
 
+@BACKBONES.register("gcn")
 class GCN(Stack):
     """A stack of :class:`GCNLayer`. Args: width; layers; others as in :class:`Stack`."""
 

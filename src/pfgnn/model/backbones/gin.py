@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
+from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_attr
 from pfgnn.model.mlp import MLP
 from pfgnn.ops.messages import sum_messages
 from pfgnn.ops.segments import sum_neighbours
@@ -46,6 +46,7 @@ class GINELayer(GINLayer):
         return sum_messages(x, self.edge(edge_attr), 1 + self.eps, graph.sources, graph.targets)
 
 
+@BACKBONES.register("gin")
 class GIN(Stack):
     """A stack of :class:`GINLayer`. Args: width; layers; others as in :class:`Stack`."""
 
@@ -55,8 +56,10 @@ class GIN(Stack):
         super().__init__(lambda: self.layer(width), width, layers, **options)
 
 
+@BACKBONES.register("gine")
 class GINE(GIN):
     """A stack of :class:`GINELayer`; needs edge features."""
 
     layer = GINELayer
     reads_edge_attr = True
+    edge_features = "needed"

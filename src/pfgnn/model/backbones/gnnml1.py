@@ -5,7 +5,7 @@ from typing import Unpack
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.model.backbones.stack import Options, Stack
+from pfgnn.model.backbones.stack import BACKBONES, Options, Stack
 from pfgnn.ops.segments import sum_neighbours
 
 
@@ -25,6 +25,7 @@ class GNNML1Layer(nn.Module):
         return self.own(x) + around + self.left(x) * self.right(x)
 
 
+@BACKBONES.register("gnnml1")
 class GNNML1(Stack):
     """A stack of :class:`GNNML1Layer`. Args: width; layers; others as in :class:`Stack`."""
 

@@ -5,7 +5,7 @@ from typing import Unpack
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
+from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_attr
 from pfgnn.ops.segments import segment_mean, spread
 
 
@@ -31,6 +31,7 @@ class MPNNLayer(nn.Module):
         return self.gru(m.reshape(-1, self.width), x.reshape(-1, self.width)).view_as(x)
 
 
+@BACKBONES.register("mpnn")
 class MPNN(Stack):
     """A stack of :class:`MPNNLayer`; needs edge features.
 
@@ -38,6 +39,7 @@ class MPNN(Stack):
     """
 
     reads_edge_attr = True
+    edge_features = "needed"
 
     def __init__(self, width: int, layers: int = 3, edge_hidden: int = 128, **options: Unpack[Options]) -> None:
         super().__init__(lambda: MPNNLayer(width, edge_hidden), width, layers, **options)

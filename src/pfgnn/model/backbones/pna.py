@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
-from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr
+from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_attr
 from pfgnn.model.context import Context
 from pfgnn.model.norms import GraphNorm
 from pfgnn.ops.pna import After, Weights, pna
@@ -61,12 +61,15 @@ class PNALayer(nn.Module):
         return pna(particles, edge_attr, weights, delta, graph.sources, graph.targets, after).view_as(x)
 
 
+@BACKBONES.register("pna")
 class PNA(Stack):
     """A stack of :class:`PNALayer`.
 
     Args: width; layers; towers: which divide the width; mean_log_degree: δ of the training set (see
     :func:`mean_log_degree`); edges: whether edge features are read; others as in :class:`Stack`.
     """
+
+    edge_features = "optional"
 
     def __init__(
         self,

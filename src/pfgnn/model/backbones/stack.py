@@ -1,7 +1,7 @@
 """What every shipped backbone is: a stack of message-passing layers of one width."""
 
 from collections.abc import Callable
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from torch import Tensor, nn
 
@@ -14,6 +14,7 @@ from pfgnn.model.norms import NORMS, MarkNorm, Norm
 from pfgnn.model.randomness import Purpose
 from pfgnn.ops.dropout import dropout
 from pfgnn.ops.exchange import tell
+from pfgnn.registry import Registry
 
 
 class Options(TypedDict, total=False):
@@ -51,6 +52,7 @@ class Stack(nn.Module):
 
     particle_axis = True
     reads_edge_attr = False
+    edge_features: Literal["unread", "optional", "needed"] = "unread"
     static = True  # all shapes follow from those of the input, so that a CUDA graph may hold a pass
 
     def __init__(
@@ -162,6 +164,9 @@ class Stack(nn.Module):
             raise InputError("dropout must be 0 in training outside a PFGNN, whose random numbers it needs")
         noise_key = context.noise.key(context.step, Purpose.DROPOUT)
         return dropout(y, self.dropout, noise_key, context.particles, number, context.noise.node, graph.nodes)
+
+
+BACKBONES: Registry[Stack] = Registry("backbone")
 
 
 def check_edge_attr(backbone: str, edge_attr: Tensor | None, width: int) -> Tensor:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
-from pfgnn.model.backbones.stack import Options, Stack
+from pfgnn.model.backbones.stack import BACKBONES, Options, Stack
 from pfgnn.ops.segments import sum_neighbours
 
 
@@ -36,6 +36,7 @@ class ChebLayer(nn.Module):
         return self.linear(torch.cat(terms, -1))
 
 
+@BACKBONES.register("chebnet")
 class ChebNet(Stack):
     """A stack of :class:`ChebLayer`.
 

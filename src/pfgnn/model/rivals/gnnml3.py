@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
-from pfgnn.model.backbones.stack import Options, Stack, check_edge_attr, particles_like
+from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_attr, particles_like
 from pfgnn.model.context import Context
 from pfgnn.model.rivals.dense import places
 from pfgnn.ops.segments import segment_sum, spread
@@ -44,6 +44,7 @@ class GNNML3Layer(nn.Module):
         return segment_sum(message, graph.targets) + gated
 
 
+@BACKBONES.register("gnnml3")
 class GNNML3(Stack):
     """A stack of :class:`GNNML3Layer`. More than 1-WL: it counts cycles; not more than 3-WL.
 

@@ -1,13 +1,23 @@
 import json
 import re
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
-from pfgnn.experiments.config import Config, DataConfig, EvaluationConfig, ModelConfig, PairsConfig, TrainingConfig
-from pfgnn.experiments.settings import RULES, check, config_mapping, parse_config, read_config, write_config
+from pfgnn.experiments.config import (
+    Config,
+    DataConfig,
+    EvaluationConfig,
+    ModelConfig,
+    PairsConfig,
+    TrainingConfig,
+    check_together,
+)
+from pfgnn.experiments.config_file import config_mapping, parse_config, read_config, write_config
 
 SMALL: dict[str, Any] = {"data": {"name": "csl"}, "training": {"epochs": 3}}
 
@@ -122,23 +132,25 @@ def test_what_must_be_set() -> None:
         parse_config({"data": {}})
 
 
-WRONG: dict[str, list[float]] = {
-    "at least 1": [0, -1],
-    "at least 2": [1],
-    "at least 0": [-1],
-    "0 or at least 3": [1, 2, -1],
-    "above 0": [0.0],
-    "above 0 and at most 1": [0.0, 1.01],
-    "between 0 and 1": [-0.1, 1.1],
-    "at least 0 and below 1": [-0.1, 1.0],
-    "above 0 and below 1": [0.0, 1.0],
-    "in 0..2**63 - 1": [-1, 2**63],
-}
+WRONG: list[tuple[str, str, list[float]]] = [
+    ("model.width", "at least 1", [0, -1]),
+    ("training.patience", "at least 1", [0]),
+    ("evaluation.pairs.draws", "at least 2", [1]),
+    ("model.steps", "at least 0", [-1]),
+    ("training.schedule.patience", "at least 0", [-1]),
+    ("data.ring_walks", "0 or at least 3", [1, 2, -1]),
+    ("training.gamma", "at least 0", [-0.5]),
+    ("training.clip", "above 0", [0.0]),
+    ("model.share", "above 0 and at most 1", [0.0, 1.01]),
+    ("model.alpha", "between 0 and 1", [-0.1, 1.1]),
+    ("model.dropout", "at least 0 and below 1", [-0.1, 1.0]),
+    ("evaluation.pairs.level", "above 0 and below 1", [0.0, 1.0]),
+    ("seed", "in 0..2**63 - 1", [-1, 2**63]),
+]
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "rule"),
-    [(key, value, rule) for rule, _, keys in RULES for key in keys.split() for value in WRONG[rule]],
+    ("key", "value", "rule"), [(key, value, rule) for key, rule, wrong in WRONG for value in wrong]
 )
 def test_values_out_of_range(key: str, value: float, rule: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"{key} must be {rule}, but it is {value}")):
@@ -149,7 +161,7 @@ def test_one_of_epochs_and_updates() -> None:
     config = parse_config(SMALL)
     for epochs, updates in ((None, None), (3, 3)):
         with pytest.raises(ValueError, match=r"one of training\.epochs and training\.updates must be null, the other"):
-            check(replace(config, training=TrainingConfig(epochs=epochs, updates=updates)))
+            check_together(replace(config, training=TrainingConfig(epochs=epochs, updates=updates)))
 
 
 def test_a_plateau_starts_above_its_end() -> None:
@@ -257,3 +269,20 @@ def test_settings_that_do_not_go_together(changes: dict[str, dict[str, Any]], se
     training = {"epochs": 1, **changes.get("training", {})}
     with pytest.raises(ValueError, match=re.escape(sentence)):
         parse_config({"data": {"name": "csl"}, **changes, "training": training})
+
+
+def numbers(section: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every setting that is a number, with its type."""
+    for name, hint in get_type_hints(section, include_extras=True).items():
+        place = f"{key}.{name}" if key else name
+        (kind, *_) = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        if is_dataclass(kind):
+            yield from numbers(kind, place)
+        elif (get_args(kind)[0] if get_origin(kind) is Annotated else kind) in (int, float):
+            yield place, kind
+
+
+def test_every_number_has_a_limit() -> None:
+    found = dict(numbers(Config))
+    assert len(found) > 35
+    assert [key for key, kind in found.items() if get_origin(kind) is not Annotated] == []

@@ -1,52 +1,24 @@
 """Configs from YAML: read, merged with a base, changed by overrides, checked, and written back."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, fields, is_dataclass
 from difflib import get_close_matches
-from functools import reduce
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
 from pfgnn.errors import InputError, InputTypeError
-from pfgnn.experiments.config import Config
+from pfgnn.experiments.config import Config, check_together
 from pfgnn.files import write_atomically
+from pfgnn.limits import Limit, PartName
 
 WORDS = {bool: "true or false", int: "an integer", float: "a finite number", str: "text"}
 
 # Settings that are gone, with the value at which they did nothing. A config that an earlier version wrote may hold it.
 RETIRED = {"training": {"block": 1, "union": 1}}
-
-# A value that is not null must pass its test; the text ends the sentence "KEY must be ...".
-RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    (
-        "at least 1",
-        lambda value: value >= 1,
-        "model.width model.layers model.step_layers model.towers model.particles model.vertices_per_step "
-        "model.max_distance "
-        "training.epochs training.updates training.batch_size training.copies "
-        "training.validate_every "
-        "training.patience training.checkpoint_every evaluation.particles evaluation.draws evaluation.batch_size "
-        "evaluation.pairs.controls",
-    ),
-    ("at least 2", lambda value: value >= 2, "evaluation.pairs.draws"),
-    (
-        "at least 0",
-        lambda value: value >= 0,
-        "data.fold data.random_walks model.steps training.weight_decay training.gamma training.entropy "
-        "training.schedule.patience training.schedule.min_lr",
-    ),
-    ("0 or at least 3", lambda value: value == 0 or value >= 3, "data.ring_walks"),
-    ("above 0", lambda value: value > 0, "training.learning_rate training.clip"),
-    ("above 0 and at most 1", lambda value: 0 < value <= 1, "model.share"),
-    ("between 0 and 1", lambda value: 0 <= value <= 1, "model.alpha"),
-    ("at least 0 and below 1", lambda value: 0 <= value < 1, "model.dropout training.schedule.warm_up"),
-    ("above 0 and below 1", lambda value: 0 < value < 1, "training.schedule.factor evaluation.pairs.level"),
-    ("in 0..2**63 - 1", lambda value: 0 <= value < 2**63, "seed"),
-)
 
 
 def read_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
@@ -69,7 +41,7 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
 def parse_config(mapping: Mapping[str, Any]) -> Config:
     """The checked config of nested plain values, as YAML and JSON have them."""
     config: Config = _parse(Config, _without_retired(mapping), "")
-    check(config)
+    check_together(config)
     return config
 
 
@@ -83,48 +55,6 @@ def write_config(path: str | Path, config: Config) -> None:
     """Write the config as YAML, whole or not at all."""
     text = yaml.safe_dump(config_mapping(config), sort_keys=False)
     write_atomically(Path(path), lambda temporary: temporary.write_text(text))
-
-
-def check(config: Config) -> None:
-    """A ValueError that names the first setting whose value cannot be right, whatever the dataset."""
-    for rule, holds, keys in RULES:
-        for key in keys.split():
-            value = _find(config, key)
-            if value is not None and not holds(value):
-                raise InputError(f"{key} must be {rule}, but it is {value}")
-    training = config.training
-    if (training.epochs is None) == (training.updates is None):
-        came = f"{training.epochs} and {training.updates}".replace("None", "null")
-        raise InputError(
-            f"one of training.epochs and training.updates must be null, the other not, but they are {came}"
-        )
-    schedule = training.schedule
-    if schedule.kind in ("plateau", "cosine") and schedule.min_lr > training.learning_rate:
-        raise InputError(
-            f"training.schedule.min_lr must be at most training.learning_rate, {training.learning_rate}, "
-            f"but it is {schedule.min_lr}"
-        )
-    model = config.model
-    if model.vertices_per_step > 1 and model.sampling != "independent":
-        raise InputError(
-            f"model.vertices_per_step must be 1 with model.sampling {model.sampling}, "
-            f"but it is {model.vertices_per_step}; model.sampling=independent draws several"
-        )
-    learned = model.policy in ("mlp", "gnn") and model.steps > 0
-    if learned and model.sampling != "independent" and training.gamma > 0 and training.credit == "graph":
-        raise InputError(
-            "training.credit must be particle, or training.gamma 0, for a learned policy with model.sampling "
-            f"{model.sampling}, but it is graph, which is made for independent draws"
-        )
-    if training.entropy > 0 and model.sampling == "independent":
-        raise InputError(
-            f"training.entropy must be 0 with model.sampling independent, but it is {training.entropy}; "
-            "distinct and top have it"
-        )
-    if model.second_moment and model.readout != "mean":
-        raise InputError(f"model.second_moment must be false unless model.readout is mean, but that is {model.readout}")
-    if foreign := {"name", "root", "edge_features"} & config.data.options.keys():
-        raise InputError(f"data.options must hold options of the generator, but it has {', '.join(sorted(foreign))}")
 
 
 class _Loader(yaml.SafeLoader):
@@ -208,12 +138,12 @@ def _parse(hint: Any, value: Any, key: str, also: str = "") -> Any:
         return _parse_section(hint, value, key, also)
     if hint is Any:
         return _plain(value, key)
+    if origin is Annotated:
+        return _within(_parse(parts[0], value, key, also), parts[1:], key)
     if origin in (Union, UnionType):  # X | None
         return None if value is None else _parse(parts[0], value, key, " or null")
     if origin is Literal:
-        if not isinstance(value, str) or value not in parts:
-            raise InputError(f"{key} must be one of {', '.join(parts)}, but it is {value!r}{_nearest(value, parts)}")
-        return value
+        return _one_of(parts, value, key)
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise InputTypeError(f"{key} must be a list, but it is {value!r}")
@@ -223,9 +153,25 @@ def _parse(hint: Any, value: Any, key: str, also: str = "") -> Any:
     return _parse_scalar(hint, value, key, also)
 
 
+def _within(value: Any, limits: Iterable[Limit | PartName], key: str) -> Any:
+    """The value, if it is within all limits."""
+    for limit in limits:
+        if isinstance(limit, PartName):
+            _one_of(limit.names(), value, key)
+        elif not limit.holds(value):
+            raise InputError(f"{key} must be {limit.text}, but it is {value}")
+    return value
+
+
+def _one_of(names: Sequence[str], value: Any, key: str) -> Any:
+    if not isinstance(value, str) or value not in names:
+        raise InputError(f"{key} must be one of {', '.join(names)}, but it is {value!r}{_nearest(value, names)}")
+    return value
+
+
 def _parse_section(section: Any, value: Any, key: str, also: str) -> Any:
     """A dataclass from a mapping of its fields."""
-    hints = get_type_hints(section)
+    hints = get_type_hints(section, include_extras=True)
     found = _section(value, key, also)
     for name, entry in found.items():
         if name not in hints:
@@ -280,8 +226,3 @@ def _nearest(name: object, names: Iterable[str]) -> str:
 
 def _join(key: str, name: str) -> str:
     return f"{key}.{name}" if key else name
-
-
-def _find(config: Config, key: str) -> Any:
-    """The value at a dotted key, or null where a section of it is null."""
-    return reduce(lambda found, name: None if found is None else getattr(found, name), key.split("."), config)

@@ -1,0 +1,20 @@
+"""The command parts."""
+
+import inspect
+
+from rich.markup import escape
+from rich.table import Table
+
+from pfgnn.cli.console import console
+
+
+def parts() -> None:
+    """The parts that a model is made of, by the names that a config gives them."""
+    from pfgnn.model.registries import SETTINGS
+
+    shown = Table("setting", "name", "class", "what it is")
+    for setting, registry in SETTINGS.items():
+        for place, (name, made) in enumerate(registry.items()):
+            first = (inspect.getdoc(made) or "").partition("\n")[0]
+            shown.add_row("" if place else f"model.{setting}", name, made.__name__, escape(first))
+    console.print(shown)
