@@ -15,7 +15,7 @@ from torch_geometric.utils import softmax
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.experiments.config import ModelConfig
-from pfgnn.experiments.inputs import Inputs
+from pfgnn.experiments.model_inputs import Inputs
 from pfgnn.model.features import encoder
 
 AGGREGATORS = ["mean", "min", "max", "std"]

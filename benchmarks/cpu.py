@@ -20,7 +20,7 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks.roofline import count, measure_rates
 from benchmarks.shapes import ZINC
 from benchmarks.steps import Effort, prepare
-from pfgnn.experiments.record import provenance
+from pfgnn.experiments.provenance import provenance
 from pfgnn.files import write_json
 from pfgnn.training.evaluate import predict
 

@@ -22,7 +22,7 @@ from torch_geometric.loader import DataLoader
 from pfgnn.data import Dataset, Loader, load
 from pfgnn.data.convert import convert
 from pfgnn.data.load import places
-from pfgnn.experiments.record import provenance
+from pfgnn.experiments.provenance import provenance
 from pfgnn.files import write_json
 
 ROUNDS = 15

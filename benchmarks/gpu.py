@@ -24,7 +24,7 @@ from rich.table import Table
 from benchmarks.roofline import count, measure_rates
 from benchmarks.shapes import CSL, SR25, ZINC, ZINC_512, Shape
 from benchmarks.steps import Effort, prepare, synchronise, time_steps
-from pfgnn.experiments.record import provenance
+from pfgnn.experiments.provenance import provenance
 from pfgnn.files import write_json
 from pfgnn.report.picture import save_picture
 from pfgnn.training.config import Precision

@@ -19,7 +19,7 @@ from rich.progress import track
 from rich.table import Table
 
 from pfgnn.data import load
-from pfgnn.experiments.record import provenance
+from pfgnn.experiments.provenance import provenance
 from pfgnn.files import write_json
 from pfgnn.graphs import Graph, cfi_pair, circulant, disjoint_union, random_graph, random_regular, refine, search
 from pfgnn.graphs.canonical import symmetry

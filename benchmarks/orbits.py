@@ -15,7 +15,7 @@ import pynauty
 import torch
 
 from pfgnn.data import Dataset, load
-from pfgnn.experiments.record import provenance
+from pfgnn.experiments.provenance import provenance
 from pfgnn.files import write_json
 
 OUT = Path("results/bench/orbits.json")

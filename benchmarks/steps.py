@@ -21,7 +21,7 @@ from pfgnn.data import Dataset, Loader
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.loader import Resident
 from pfgnn.experiments.build import build_model, describe
-from pfgnn.experiments.inputs import Inputs
+from pfgnn.experiments.model_inputs import Inputs
 from pfgnn.training.config import Precision, TrainingConfig
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from pfgnn.cli.results import reproduce
 from pfgnn.experiments import reproduce as running
-from pfgnn.experiments.gathered import read_gathered
 from pfgnn.experiments.reproduce import Failure
+from pfgnn.experiments.row_file import read_gathered
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ import torch
 
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
-from pfgnn.experiments.directory import RECORD
 from pfgnn.experiments.run import run
+from pfgnn.experiments.run_directory import RECORD
 
 PATIENCE = 60.0  # seconds that a process may take
 

@@ -13,7 +13,7 @@ from pfgnn.data import Dataset, Resident, Task
 from pfgnn.data.splits import k_folds
 from pfgnn.experiments.build import adapt, build_model, load_data, parts, with_distances
 from pfgnn.experiments.config import DataConfig, ModelConfig
-from pfgnn.experiments.inputs import describe
+from pfgnn.experiments.model_inputs import describe
 from pfgnn.graphs import Graph
 from pfgnn.model import PFGNN, PNA, ByDistance, Distinct, Exchange, Independent, MeanParticle
 from pfgnn.model.registries import BACKBONES, SETTINGS

@@ -14,7 +14,7 @@ from pfgnn.data.splits import k_folds
 from pfgnn.experiments.build import adapt, build_model, parts
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
-from pfgnn.experiments.inputs import describe
+from pfgnn.experiments.model_inputs import describe
 from pfgnn.graphs.generators import random_graph
 from pfgnn.training.losses import class_weights, graph_losses
 from pfgnn.training.objective import Objective

@@ -15,10 +15,9 @@ from pfgnn.errors import DivergedError
 from pfgnn.experiments import reproduce as running
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import config_mapping, read_config
-from pfgnn.experiments.gathered import read_gathered
-from pfgnn.experiments.measures import ACCURACY
 from pfgnn.experiments.reproduce import Failure, Progress, reproduce
-from pfgnn.experiments.rows import Row, TableSpec
+from pfgnn.experiments.row_file import read_gathered
+from pfgnn.experiments.rows import ACCURACY, Row, TableSpec
 from pfgnn.experiments.tables import TABLES
 from pfgnn.files import write_json
 

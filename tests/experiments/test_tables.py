@@ -7,7 +7,7 @@ import pytest
 
 from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.rows import Row
-from pfgnn.experiments.tables import TABLES, find_table, row_file
+from pfgnn.experiments.tables import TABLES, find_table, row_path
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 ROWS = [pytest.param(name, row, id=f"{name}-{row.name}") for name, table in TABLES.items() for row in table.rows]
@@ -41,10 +41,10 @@ def test_a_rows_config_is_read_and_has_what_it_measures(name: str, row: Row) -> 
 
 def test_only_rows_that_say_so_share_a_file_and_their_configs_are_equal() -> None:
     results = Path("results")
-    own = [row_file(results, name, row) for name, table in TABLES.items() for row in table.rows if row.shared is None]
+    own = [row_path(results, name, row) for name, table in TABLES.items() for row in table.rows if row.shared is None]
     assert len(own) == len(set(own))
     configs = {
-        row_file(results, name, row): (config_mapping(read_config(CONFIGS / row.config, row.overrides)), row.run_keys())
+        row_path(results, name, row): (config_mapping(read_config(CONFIGS / row.config, row.overrides)), row.run_keys())
         for name, table in TABLES.items()
         for row in table.rows
         if row.shared is None
@@ -53,7 +53,7 @@ def test_only_rows_that_say_so_share_a_file_and_their_configs_are_equal() -> Non
     assert shared
     for name, row in shared:
         config = config_mapping(read_config(CONFIGS / row.config, row.overrides))
-        assert configs[row_file(results, name, row)] == (config, row.run_keys())
+        assert configs[row_path(results, name, row)] == (config, row.run_keys())
 
 
 def test_no_two_rows_of_a_table_are_the_same_run() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.report.records import pair_counts, run, write
 
-from pfgnn.experiments.measures import ACCURACY, FIVE, PAIRS, Measure
+from pfgnn.experiments.rows import ACCURACY, FIVE, PAIRS, Measure
 from pfgnn.report.results import Runs, read_results, summary, values
 
 SCORES = [0.2, 0.9, 0.4, 1.0]

@@ -17,7 +17,7 @@ from tests.training.training_samples import CONFIG, graphs, lines, trainer, weig
 from torch import Tensor
 
 from pfgnn.data.task import Task
-from pfgnn.experiments.directory import read_record
+from pfgnn.experiments.run_directory import read_record
 from pfgnn.model import GIN, PFGNN, Exchange, MLPPolicy
 from pfgnn.training import state
 from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, Checkpoint, read_checkpoint, write_checkpoint

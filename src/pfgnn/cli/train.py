@@ -39,7 +39,7 @@ def train(
 ) -> None:
     """Train and test a model; what was killed goes on with --resume, bit for bit on a CPU."""
     from pfgnn.experiments.config_file import read_config
-    from pfgnn.experiments.directory import RECORD, Resume, check_directory
+    from pfgnn.experiments.run_directory import RECORD, Resume, check_directory
 
     chosen = read_config(config, settings or ())
     if out is None:
@@ -81,7 +81,7 @@ def evaluate(
 ) -> None:
     """Test a run's weights again: the recorded numbers, or others with --set evaluation.particles=64."""
     from pfgnn.experiments.config_file import read_config
-    from pfgnn.experiments.directory import CONFIG, read_record
+    from pfgnn.experiments.run_directory import CONFIG, read_record
 
     overrides = tuple(settings or ())
     if wrong := [override for override in overrides if not override.startswith("evaluation.")]:
@@ -109,7 +109,7 @@ def predict(
     device: Device = "auto",
 ) -> None:
     """Predict new graphs, each output with its Monte Carlo standard error."""
-    from pfgnn.experiments.directory import read_record
+    from pfgnn.experiments.run_directory import read_record
 
     read_record(directory)
     path.stat()  # both fail now if there is nothing

@@ -11,7 +11,7 @@ from pfgnn.data import Dataset, load
 from pfgnn.data.encodings import random_walks, ring_walks
 from pfgnn.errors import InputError
 from pfgnn.experiments.config import DataConfig, ModelConfig
-from pfgnn.experiments.inputs import Inputs, describe
+from pfgnn.experiments.model_inputs import Inputs, describe
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.model import PFGNN, Exchange, SoftResampling, StraightThrough
 from pfgnn.model.backbones.stack import Stack

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.experiments.demo_config import SKIPS, DemoConfig
-from pfgnn.experiments.record import provenance
+from pfgnn.experiments.provenance import provenance
 from pfgnn.graphs import csl
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training.distinguish import told_apart

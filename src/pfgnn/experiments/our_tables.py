@@ -2,8 +2,20 @@
 
 from dataclasses import replace
 
-from pfgnn.experiments.measures import ACCURACY, LCC, MAE, PAIRS, SPREAD, VALIDATION_MAE, Measure
-from pfgnn.experiments.rows import Row, TableSpec, alone, file_name, make_row
+from pfgnn.experiments.rows import (
+    ACCURACY,
+    LCC,
+    MAE,
+    PAIRS,
+    SPREAD,
+    VALIDATION_MAE,
+    Measure,
+    Row,
+    TableSpec,
+    alone,
+    file_name,
+    make_row,
+)
 
 # Without the test part: these compare settings, and only validation may.
 SHORT = ("data.tests=[validation]", "training.epochs=30")

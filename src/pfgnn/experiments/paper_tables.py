@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from pfgnn.experiments.measures import (
+from pfgnn.experiments.our_tables import in_one_setting
+from pfgnn.experiments.rows import (
     ACCURACY,
     ERROR_RATIOS,
     FIVE,
@@ -16,9 +17,12 @@ from pfgnn.experiments.measures import (
     THREE_PARTS,
     TRIANGLES,
     Measure,
+    Row,
+    TableSpec,
+    alone,
+    file_name,
+    make_row,
 )
-from pfgnn.experiments.our_tables import in_one_setting
-from pfgnn.experiments.rows import Row, TableSpec, alone, file_name, make_row
 
 BACKBONES = {"GCN": "gcn", "GAT": "gat", "GIN": "gin", "GNNML1": "gnnml1"}
 RNI = {"RNI 12.5 %": 0.125, "RNI 50 %": 0.5, "RNI 87.5 %": 0.875, "RNI": 1.0}

@@ -18,8 +18,8 @@ from pfgnn.data.task import Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.build import Inputs, adapt
 from pfgnn.experiments.config_file import read_config
-from pfgnn.experiments.directory import CONFIG, read_record
 from pfgnn.experiments.run import load_weights
+from pfgnn.experiments.run_directory import CONFIG, read_record
 from pfgnn.files import write_atomically
 from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint

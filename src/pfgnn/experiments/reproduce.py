@@ -15,10 +15,10 @@ from pfgnn.arguments import check_positive
 from pfgnn.errors import InputError, explain
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import config_mapping, parse_config, read_config
-from pfgnn.experiments.directory import RECORD
-from pfgnn.experiments.gathered import Record, gather, read_gathered
+from pfgnn.experiments.row_file import Record, gather, read_gathered
 from pfgnn.experiments.rows import Row
-from pfgnn.experiments.tables import find_table, row_file
+from pfgnn.experiments.run_directory import RECORD
+from pfgnn.experiments.tables import find_table, row_path
 from pfgnn.files import read_json
 
 PFGNN = (sys.executable, "-m", "pfgnn")
@@ -132,7 +132,7 @@ def plan(
         raise InputError(f"rows must match some of {names}, but they are {', '.join(rows)}")
     jobs = []
     for row in chosen:
-        results = row_file(out, name, row)
+        results = row_path(out, name, row)
         shared = _without_seed_and_fold(read_config(configs / row.config, row.overrides))
         gathered = set()
         if results.exists():
@@ -141,7 +141,7 @@ def plan(
             gathered = found.run_keys()
         for seed, fold in row.run_keys():
             if (seeds is None or seed < seeds) and (seed, fold) not in gathered:
-                job = _job(row, seed, fold, row_file(runs, name, row).with_suffix(""), configs, results)
+                job = _job(row, seed, fold, row_path(runs, name, row).with_suffix(""), configs, results)
                 if not _gather_if_finished(job):
                     jobs.append(job)
     return jobs

@@ -15,6 +15,6 @@ def find_table(name: str) -> TableSpec:
     return choose("name", name, TABLES)
 
 
-def row_file(results: Path, table: str, row: Row) -> Path:
+def row_path(results: Path, table: str, row: Row) -> Path:
     """Where the records of a table's row lie."""
     return results / (row.shared or table) / f"{row.name}.json"

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pfgnn.errors import InputError
-from pfgnn.experiments.gathered import Record, read_gathered
-from pfgnn.experiments.measures import Measure
-from pfgnn.experiments.tables import TABLES, find_table, row_file
+from pfgnn.experiments.row_file import Record, read_gathered
+from pfgnn.experiments.rows import Measure
+from pfgnn.experiments.tables import TABLES, find_table, row_path
 
 MISSING = object()
 
@@ -26,11 +26,11 @@ def read_results(results: Path, name: str) -> dict[str, Runs]:
     Args: results: the folder of gathered records.  name: of the table.
     """
     rows = find_table(name).rows
-    known = {row_file(results, table, row) for table, spec in TABLES.items() for row in spec.rows}
+    known = {row_path(results, table, row) for table, spec in TABLES.items() for row in spec.rows}
     for path in sorted((results / name).glob("*.json")):
         if path not in known:
             raise InputError(f"{path} must be named after a row of {name}, but {path.stem} is none")
-    paths = {row.name: row_file(results, name, row) for row in rows}
+    paths = {row.name: row_path(results, name, row) for row in rows}
     return {row: Runs(path, read_gathered(path).runs) for row, path in paths.items() if path.exists()}
 
 

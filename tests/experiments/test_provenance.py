@@ -3,8 +3,7 @@ import subprocess
 import pytest
 import torch
 
-from pfgnn.experiments import record
-from pfgnn.experiments.record import provenance
+from pfgnn.experiments.provenance import commit, provenance
 
 
 def test_provenance_names_versions_and_device() -> None:
@@ -18,4 +17,4 @@ def test_outside_a_checkout_there_is_no_commit(monkeypatch: pytest.MonkeyPatch) 
         raise subprocess.CalledProcessError(128, "git")
 
     monkeypatch.setattr(subprocess, "run", no_git)
-    assert record.commit() is None
+    assert commit() is None

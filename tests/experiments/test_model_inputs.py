@@ -11,7 +11,7 @@ from tests.training.training_samples import CLASSES, graphs
 
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
-from pfgnn.experiments.inputs import Inputs, describe
+from pfgnn.experiments.model_inputs import Inputs, describe
 from pfgnn.graphs import Graph
 
 RATIO = Task("graph", 2, "l1", "error_ratio", ("a", "b"), (0.5, 0.1))
