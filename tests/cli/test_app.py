@@ -8,7 +8,7 @@ import pytest
 from tests.cli.process import pfgnn
 
 from pfgnn.cli.demo import demo
-from pfgnn.experiments.demo_config import DemoConfig
+from pfgnn.experiments.demo import run_demo
 from pfgnn.model.registries import SETTINGS
 
 
@@ -16,11 +16,13 @@ def test_demo_prints_a_table_and_writes_record_and_pictures(tmp_path: Path) -> N
     done = pfgnn("demo", "--out", tmp_path / "out", "--updates", 1, "--particles", 2, "--steps", 1)
     assert done.returncode == 0, done.stderr
     assert "PF-GNN on GIN" in done.stdout
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["learning_curve.png", "record.json", "walk.png"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        *("csl.pfgnn", "gin", "learning_curve.png", "pf-gnn", "record.json", "walk.png"),
+    ]
     record = json.loads((tmp_path / "out" / "record.json").read_text())
-    assert record["config"]["particles"] == 2
-    assert [row["model"] for row in record["rows"]] == ["GIN", "PF-GNN on GIN"]
-    assert {"commit", "torch", "device"} <= record.keys()
+    assert list(record) == ["GIN", "PF-GNN on GIN"]
+    assert record["PF-GNN on GIN"]["config"]["model"]["particles"] == 2
+    assert {"commit", "torch", "device"} <= record["GIN"].keys()
 
 
 def test_inspect_prints_facts_and_draws(tmp_path: Path) -> None:
@@ -35,6 +37,8 @@ def test_inspect_prints_facts_and_draws(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (["demo", "--particles", 0], "particles must be at least 1, but it is 0"),
+        (["demo", "--particles", 10**6], "particles must be at most 100000 in the demo, but it is 1000000"),
+        (["demo", "--seed", -1], "seed must lie in 0..2**63 - 1, but it is -1"),
         (["demo", "--steps", 0], "steps must be at least 1, but it is 0"),
         (["inspect", "missing.g6"], "missing.g6: No such file or directory"),
         (["inspect", "bad.g6"], "bad.g6, line 2: graph6 text has 3 bytes after its size"),
@@ -64,9 +68,9 @@ def test_unknown_options_are_refused() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_the_demos_options_and_its_config_have_the_same_defaults() -> None:
+def test_the_demos_options_have_the_defaults_of_its_function() -> None:
     options = {name: p.default for name, p in signature(demo).parameters.items() if name != "out"}
-    assert options == {name: getattr(DemoConfig(), name) for name in options}
+    assert options == {name: signature(run_demo).parameters[name].default for name in options}
 
 
 def test_parts_lists_every_registered_class(monkeypatch: pytest.MonkeyPatch) -> None:

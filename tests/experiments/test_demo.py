@@ -1,82 +1,65 @@
 """The demo in small: the full one is `make demo`."""
 
 import itertools
-from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
 
-from pfgnn.experiments.demo import Batches, DemoResult, run_demo
-from pfgnn.experiments.demo_config import SKIPS, DemoConfig
+from pfgnn.experiments.demo import DIRECTORIES, demo_data, run_demo
 from pfgnn.graphs import is_isomorphic, wl_equivalent
-from pfgnn.model import GIN, PFGNN
-from pfgnn.training import Objective
+from pfgnn.training.log import Status
 
-SMALL = DemoConfig(nodes=41, width=8, layers=1, steps=1, particles=2, updates=2, copies=1, test_copies=1, draws=6)
+CHANCE = pytest.approx(0.1)
 
 
-@pytest.fixture(scope="module")
-def result() -> DemoResult:
-    return run_demo(SMALL, lambda *_: None)
+def small(out: Path) -> dict[str, dict[str, Any]]:
+    return run_demo(out, steps=1, particles=2, updates=2)
 
 
 def test_the_classes_are_one_to_1_wl_and_ten_to_isomorphism() -> None:
-    for left, right in itertools.combinations(Batches(41, 0, 0).graphs, 2):
+    data = demo_data()
+    for left, right in itertools.combinations(map(data.graph, range(len(data))), 2):
         assert wl_equivalent(left, right)
         assert not is_isomorphic(left, right)
 
 
-def test_batches_are_fresh_and_follow_from_the_seed() -> None:
-    first, again, other = Batches(41, 0, 0), Batches(41, 0, 0), Batches(41, 0, 1)
-    edges = first.draw(2)[0]
-    assert torch.equal(edges, again.draw(2)[0])
-    assert not torch.equal(edges, first.draw(2)[0])
-    assert not torch.equal(edges, other.draw(2)[0])
+def test_gin_is_at_chance_whatever_it_learns(tmp_path: Path) -> None:
+    gin, pf = small(tmp_path).values()
+    assert gin["results"]["all"]["value"] == CHANCE
+    for record in (gin, pf):
+        assert record["pairs"]["pairs"] == 45
+        assert record["pairs"]["controls"] >= 60
+        assert record["pairs"]["false_alarms"] == 0
+    assert gin["pairs"]["told_apart"] == 0
 
 
-def test_gin_is_at_chance_whatever_it_learns(result: DemoResult) -> None:
-    gin, pf = result.rows
-    assert gin.accuracy == 1 / len(SKIPS)
-    assert gin.different_pairs == (0, 45)
-    assert gin.isomorphic_pairs == (0, 60)
-    assert pf.different_pairs[1] == 45
-    assert len(pf.curve) == SMALL.updates
+def test_it_repeats_bit_for_bit_and_replaces_an_earlier_demo(tmp_path: Path) -> None:
+    one, other = (
+        {name: (record["results"], record["pairs"]) for name, record in small(tmp_path).items()} for _ in range(2)
+    )
+    assert one == other
+    assert {path.name for path in tmp_path.iterdir()} == {"csl.pfgnn", *DIRECTORIES.values()}
 
 
-@pytest.mark.parametrize("name", ["steps", "particles", "updates"])
-def test_bad_settings_fail_before_the_training(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} must be at least 1, but it is 0"):
-        replace(SMALL, **{name: 0})
+def test_the_status_names_the_model(tmp_path: Path) -> None:
+    said: list[tuple[str, Status]] = []
+    run_demo(tmp_path, steps=1, particles=2, updates=2, report=lambda name, status: said.append((name, status)))
+    assert list(dict.fromkeys(name for name, _ in said)) == list(DIRECTORIES)
+    assert all(status.updates == 2 for _, status in said)
 
 
-@pytest.mark.parametrize(("name", "value"), [("seed", -1), ("seed", 2**63), ("particles", 10**12)])
-def test_settings_out_of_range_are_named(name: str, value: int) -> None:
-    with pytest.raises(ValueError, match=f"{name} must"):
-        replace(SMALL, **{name: value})
+def test_pfgnn_learns_what_gin_cannot(tmp_path: Path) -> None:
+    gin, pf = run_demo(tmp_path, steps=1, particles=8, updates=80).values()
+    assert gin["results"]["all"]["value"] == CHANCE
+    assert pf["results"]["all"]["value"] == 1
+    assert pf["pairs"]["told_apart"] == 45
+    assert pf["pairs"]["false_alarms"] == 0
 
 
-def test_it_repeats_bit_for_bit(result: DemoResult) -> None:
-    again = run_demo(SMALL, lambda *_: None)
-    assert [row.curve for row in again.rows] == [row.curve for row in result.rows]
-    for p, q in zip(result.model.parameters(), again.model.parameters(), strict=True):
-        assert torch.equal(p, q)
-
-
-def test_pfgnn_learns_two_classes() -> None:
-    """Integration: a few dozen updates are enough to tell two circulants apart, fresh copies included."""
-    torch.manual_seed(0)
-    model, batches = PFGNN.paper(GIN(32), 10, steps=2, particles=8), Batches(41, 0, 0)
-    batches.graphs = [batches.graphs[i % 2 * 8] for i in range(10)]  # skips 2 and 13, five times each
-    optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
-    for _ in range(60):
-        edge_index, batch, classes = batches.draw(1)
-        output = model(None, edge_index, batch=batch)
-        losses = torch.nn.functional.cross_entropy(output.prediction, classes % 2, reduction="none")
-        optimiser.zero_grad()
-        Objective()(losses, output.trace).total.backward()
-        optimiser.step()
-    model.eval()
-    edge_index, batch, classes = batches.draw(4)
-    with torch.no_grad():
-        accuracy = (model(None, edge_index, batch=batch).prediction.argmax(1) == classes % 2).double().mean()
-    assert accuracy == 1
+@pytest.mark.parametrize("name", list(DIRECTORIES.values()))
+def test_a_folder_that_is_not_a_run_is_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "notes.txt").write_text("mine")
+    small(tmp_path)
+    assert (tmp_path / name / "notes.txt").read_text() == "mine"

@@ -1,50 +1,62 @@
 """The command demo."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from pfgnn.arguments import check_positive
 from pfgnn.cli.console import console
+from pfgnn.errors import InputError
+
+if TYPE_CHECKING:
+    from pfgnn.training.log import Status
+
+LARGEST = 100_000  # steps, particles or updates that a demo may be asked for
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the record and the pictures.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the runs, their record and the pictures.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Seed of parameters, data and draws.")] = 0,
     steps: Annotated[int, typer.Option(help="T, individualisations of a particle.")] = 2,
     particles: Annotated[int, typer.Option(help="K, number of particles.")] = 8,
-    updates: Annotated[int, typer.Option(help="Training updates of each model.")] = 150,
+    updates: Annotated[int, typer.Option(help="Training updates of each model.")] = 100,
 ) -> None:
     """Tell apart graphs that GIN cannot: train GIN and PF-GNN on CSL, print a table, draw pictures."""
-    from pfgnn.experiments.demo_config import SKIPS, DemoConfig
-
-    config = DemoConfig(seed=seed, steps=steps, particles=particles, updates=updates)
+    for name, value in {"steps": steps, "particles": particles, "updates": updates}.items():
+        if check_positive(name, value) > LARGEST:
+            raise InputError(f"{name} must be at most {LARGEST} in the demo, but it is {value}")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed must lie in 0..2**63 - 1, but it is {seed}")
     out.mkdir(parents=True, exist_ok=True)  # fails now rather than after the training
 
-    from pfgnn.experiments.demo import run_demo
+    from pfgnn.experiments.demo import DIRECTORIES, NODES, SKIPS, run_demo
+    from pfgnn.experiments.run import load_weights
     from pfgnn.files import write_json
     from pfgnn.graphs import csl
-    from pfgnn.report.curves import plot_curves
+    from pfgnn.model import PFGNN
+    from pfgnn.report.curves import plot_training
+    from pfgnn.report.metrics import read_metrics
     from pfgnn.report.walk import plot_walk, record_walk
 
     columns = (
         TextColumn("{task.description:14}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("accuracy {task.fields[accuracy]:4.0%}"),
+        TextColumn("loss {task.fields[loss]:.3f}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console) as bar:
-        tasks = {}
+        tasks: dict[str, TaskID] = {}
 
-        def progress(name: str, update: int, accuracy: float) -> None:
+        def report(name: str, status: "Status") -> None:
             if name not in tasks:
-                tasks[name] = bar.add_task(name, total=config.updates, accuracy=0.0)
-            bar.update(tasks[name], completed=update, accuracy=accuracy)
+                tasks[name] = bar.add_task(name, total=updates, loss=status.loss)
+            bar.update(tasks[name], completed=status.update, loss=status.loss)
 
-        result = run_demo(config, progress)
+        records = run_demo(out, seed=seed, steps=steps, particles=particles, updates=updates, report=report)
 
     table = Table(
         title=f"{len(SKIPS)} classes of circular skip link graphs, relabelled afresh",
@@ -52,14 +64,23 @@ def demo(
     )
     for name in ("model", "test accuracy", "different pairs", "isomorphic pairs", "seconds"):
         table.add_column(name, justify="left" if name == "model" else "right")
-    for row in result.rows:
-        pairs = [f"{told} of {total}" for told, total in (row.different_pairs, row.isomorphic_pairs)]
-        table.add_row(row.model, f"{row.accuracy:.1%}", *pairs, f"{row.seconds:.0f}")
+    for name, record in records.items():
+        pairs = record["pairs"]
+        table.add_row(
+            name,
+            f"{record['results']['all']['value']:.1%}",
+            f"{pairs['told_apart']} of {pairs['pairs']}",
+            f"{pairs['false_alarms']} of {pairs['controls']}",
+            f"{sum(record['seconds'].values()):.0f}",
+        )
     console.print(table)
-    write_json(out / "record.json", result.record())
-    plot_curves({row.model: row.curve for row in result.rows}, 1 / len(SKIPS), out / "learning_curve.png")
-    skip = SKIPS[5]
-    graph = csl(config.nodes, skip)
-    title = f"PF-GNN's heaviest particle on the CSL graph of {config.nodes} nodes and skip {skip}"
-    plot_walk(record_walk(result.model, graph), graph, title, out / "walk.png")
+    write_json(out / "record.json", records)
+    runs = {name: [read_metrics(out / directory)] for name, directory in DIRECTORIES.items()}
+    plot_training(runs, out / "learning_curve.png")
+    name = "PF-GNN on GIN"
+    model, _ = load_weights(out / DIRECTORIES[name], records[name]["selected"])
+    assert isinstance(model, PFGNN)
+    graph = csl(NODES, SKIPS[5])
+    title = f"PF-GNN's heaviest particle on the CSL graph of {NODES} nodes and skip {SKIPS[5]}"
+    plot_walk(record_walk(model, graph), graph, title, out / "walk.png")
     console.print(f"Wrote {out}/record.json, learning_curve.png and walk.png.", markup=False)

@@ -1,135 +1,90 @@
 """The demo: GIN alone and PF-GNN on GIN, on circular skip link graphs, which 1-WL cannot tell apart."""
 
-import itertools
-import time
+import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from pfgnn.experiments.demo_config import SKIPS, DemoConfig
-from pfgnn.experiments.provenance import provenance
+from pfgnn.data import Dataset
+from pfgnn.data.task import Task
+from pfgnn.experiments.config import (
+    Config,
+    DataConfig,
+    EvaluationConfig,
+    ModelConfig,
+    PairsConfig,
+    ScheduleConfig,
+    TrainingConfig,
+)
+from pfgnn.experiments.run import run
+from pfgnn.experiments.run_directory import CONFIG
 from pfgnn.graphs import csl
-from pfgnn.model import GIN, PFGNN
-from pfgnn.training.distinguish import told_apart
-from pfgnn.training.objective import Objective
+from pfgnn.training.log import Status
 
-TRAINING, TEST, PAIRS = range(3)  # streams of relabellings that never overlap, whatever the seeds
-
-
-@dataclass(frozen=True)
-class DemoRow:
-    """One model's results. Pairs are [told apart, all]; the isomorphic ones are the control."""
-
-    model: str
-    parameters: int
-    accuracy: float
-    different_pairs: tuple[int, int]
-    isomorphic_pairs: tuple[int, int]
-    seconds: float
-    curve: list[float] = field(repr=False)  # training accuracy after each update
+NODES = 41
+SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)  # the ten classes of Murphy et al., ICML 2019
+DIRECTORIES = {"GIN": "gin", "PF-GNN on GIN": "pf-gnn"}  # model → its run directory
 
 
-@dataclass(frozen=True)
-class DemoResult:
-    """The config, a row per model, the trained PF-GNN, and where the numbers come from."""
-
-    config: DemoConfig
-    rows: list[DemoRow]
-    model: PFGNN
-    provenance: dict[str, str | None]
-
-    def record(self) -> dict[str, object]:
-        """All but the model, ready for JSON."""
-        return {**self.provenance, "config": asdict(self.config), "rows": [asdict(row) for row in self.rows]}
+def demo_data() -> Dataset:
+    """One circular skip link graph of each class, and all 45 pairs of them."""
+    classes = np.arange(len(SKIPS))
+    task = Task("pair", len(SKIPS), "cross_entropy", "pairs")
+    pairs = np.array(list(combinations(classes, 2)))
+    return Dataset.from_graphs([csl(NODES, skip) for skip in SKIPS], classes, task, name="csl", pairs=pairs)
 
 
-class Batches:
-    """Endless batches of freshly relabelled graphs, all ten classes in equal parts."""
+def demo_config(data: Path, *, seed: int, steps: int, particles: int, updates: int) -> Config:
+    """The config of one model of the demo.
 
-    def __init__(self, nodes: int, seed: int, purpose: int) -> None:
-        self.rng = np.random.default_rng([seed, purpose])
-        self.graphs = [csl(nodes, skip) for skip in SKIPS]
-
-    def draw(self, copies: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Edges [2, E], graph numbers [N] and classes [G] of ``copies`` relabelled copies of each class."""
-        classes = np.tile(np.arange(len(SKIPS)), copies)
-        nodes = self.graphs[0].num_nodes
-        edges = [
-            self.graphs[c].relabel(self.rng.permutation(nodes)).directed()[0] + nodes * place
-            for place, c in enumerate(classes)
-        ]
-        batch = torch.arange(len(classes)).repeat_interleave(nodes)
-        return torch.from_numpy(np.concatenate(edges, axis=1)), batch, torch.from_numpy(classes)
-
-
-def run_demo(config: DemoConfig, progress: Callable[[str, int, float], None]) -> DemoResult:
-    """Train and test both models; ``progress`` gets the model's name, the update and the training accuracy."""
-    pf = build(config, config.steps)
-    rows = [
-        run_model("GIN", build(config, steps=0), config, progress),
-        run_model("PF-GNN on GIN", pf, config, progress),
-    ]
-    return DemoResult(config, rows, pf, provenance(torch.device("cpu")))
+    Args:
+        data: The packed dataset.
+        seed: The seed of parameters, data and draws.
+        steps: T. With 0 the model is GIN alone.
+        particles: K.
+        updates: Training updates.
+    """
+    return Config(
+        DataConfig(str(data), train="all", validation=None, tests=("all",)),
+        ModelConfig(backbone="gin", width=32, layers=1, step_layers=3, norm="mark", steps=steps, particles=particles),
+        TrainingConfig(
+            updates=updates, batch_size=40, copies=4, learning_rate=3e-3, schedule=ScheduleConfig("cosine", min_lr=0)
+        ),
+        # Fresh relabellings in each draw. Copies of one graph are the control: they must not be told apart.
+        EvaluationConfig(draws=15, relabel=True, pairs=PairsConfig(draws=30, controls=60, level=1e-4)),
+        seed=seed,
+    )
 
 
-def build(config: DemoConfig, steps: int) -> PFGNN:
-    """PF-GNN on GIN; with no steps, GIN alone. The parameters follow from the seed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(config.seed)
-        backbone = GIN(config.width, config.layers)
-        return PFGNN(backbone, len(SKIPS), steps=steps, particles=config.particles)
+def run_demo(
+    out: Path,
+    *,
+    seed: int = 0,
+    steps: int = 2,
+    particles: int = 8,
+    updates: int = 100,
+    report: Callable[[str, Status], None] = lambda model, status: None,
+) -> dict[str, dict[str, Any]]:
+    """Train and test both models; the record of each by its name.
 
-
-def run_model(name: str, model: PFGNN, config: DemoConfig, progress: Callable[[str, int, float], None]) -> DemoRow:
-    """Train one model, then test it on graphs relabelled afresh."""
-    start = time.perf_counter()
-    curve = train(model, config, lambda update, accuracy: progress(name, update, accuracy))
-    model.eval()
-    accuracy = accuracy_on_fresh_graphs(model, config)
-    different, isomorphic = pairs_told_apart(model, config)
-    parameters = sum(p.numel() for p in model.parameters())
-    return DemoRow(name, parameters, accuracy, different, isomorphic, time.perf_counter() - start, curve)
-
-
-def train(model: PFGNN, config: DemoConfig, report: Callable[[int, float], None]) -> list[float]:
-    """Minimise the objective on fresh batches; return the accuracy on each batch before its update."""
-    batches = Batches(config.nodes, config.seed, TRAINING)
-    objective = Objective(config.gamma)
-    optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-    curve = []
-    for update in range(config.updates):
-        edge_index, batch, classes = batches.draw(config.copies)
-        output = model(None, edge_index, batch=batch)
-        losses = torch.nn.functional.cross_entropy(output.prediction, classes, reduction="none")
-        optimiser.zero_grad()
-        objective(losses, output.trace).total.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        curve.append(float((output.prediction.argmax(1) == classes).double().mean()))
-        report(update + 1, curve[-1])
-    return curve
-
-
-@torch.no_grad()
-def accuracy_on_fresh_graphs(model: PFGNN, config: DemoConfig) -> float:
-    """Share of fresh relabelled graphs whose class is named."""
-    edge_index, batch, classes = Batches(config.nodes, config.seed, TEST).draw(config.test_copies)
-    return float((model(None, edge_index, batch=batch).prediction.argmax(1) == classes).double().mean())
-
-
-@torch.no_grad()
-def pairs_told_apart(model: PFGNN, config: DemoConfig) -> tuple[tuple[int, int], tuple[int, int]]:
-    """How many pairs of different classes are told apart, and how many pairs of isomorphic copies."""
-    batches = Batches(config.nodes, config.seed, PAIRS)
-    sets = []  # each [classes, R, C]: R outputs of each class, every one on a fresh relabelling
-    for _ in range(config.control_sets):
-        edge_index, batch, _ = batches.draw(config.draws)
-        output = model(None, edge_index, batch=batch).prediction
-        sets.append(output.view(config.draws, len(SKIPS), -1).transpose(0, 1))
-    c, d = torch.combinations(torch.arange(len(SKIPS))).T
-    different = told_apart(sets[0][c], sets[0][d], config.level)
-    same = torch.cat([told_apart(a, b, config.level) for a, b in itertools.combinations(sets, 2)])
-    return (int(different.sum()), len(different)), (int(same.sum()), len(same))
+    Args:
+        out: A folder for the data and the two run directories. An earlier demo there is replaced.
+        seed: See :func:`demo_config`.
+        steps: T of PF-GNN.
+        particles: K of PF-GNN.
+        updates: Training updates of each model.
+        report: Gets the model's name and the status of its training now and then.
+    """
+    data = out / "csl.pfgnn"
+    demo_data().save(data)
+    records = {}
+    for name, steps_of in zip(DIRECTORIES, (0, steps), strict=True):
+        directory = out / DIRECTORIES[name]
+        if (directory / CONFIG).exists():
+            shutil.rmtree(directory)
+        config = demo_config(data, seed=seed, steps=steps_of, particles=particles, updates=updates)
+        records[name] = run(config, directory, device="cpu", report=lambda status, name=name: report(name, status))  # type: ignore[misc]
+    return records
