@@ -123,7 +123,7 @@ def _orbits_under(generators: IntArray, num_nodes: int) -> IntArray:
     least = np.arange(num_nodes)
     while True:
         lesser = np.minimum(least, least[generators].min(axis=0, initial=num_nodes))
-        lesser = lesser[lesser]  # that node may already know a smaller one
+        lesser = lesser[lesser]  # the entry of that node may be smaller still
         if np.array_equal(lesser, least):
             return least
         least = lesser

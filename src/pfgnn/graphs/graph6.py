@@ -78,7 +78,7 @@ def to_sparse6(graph: Graph) -> str:
     bits = np.array([[bit, *_digits(x, width)] for bit, x in groups], dtype=np.uint8).reshape(-1)
     padding = np.ones(-bits.size % 6, dtype=np.uint8)
     if n == 1 << width and padding.size > width and current == n - 2:
-        padding[0] = 0  # only ones would be read as a self-loop at the last vertex
+        padding[0] = 0  # padding with ones only would be read as a self-loop at the last vertex
     return ":" + _text(np.concatenate([_size_bits(n), bits, padding]))
 
 
