@@ -103,7 +103,7 @@ def test_a_model_takes_tensors_pyg_and_a_graph_batch_alike(edge_attr: bool) -> N
 
 def test_what_is_given_twice_or_not_at_all_gets_one_sentence() -> None:
     data, model = pyg(), PFGNN(GIN(4), 1, in_channels=2)
-    with pytest.raises(ValueError, match="batch must be left out where a whole DataBatch is given, which has its own"):
+    with pytest.raises(ValueError, match="batch must not be given together with a DataBatch, which has its own"):
         model(data, batch=data.batch)
     with pytest.raises(ValueError, match="edge_index must be given, unless a GraphBatch or a PyG Data holds it"):
         model(data.x)

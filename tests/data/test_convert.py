@@ -83,7 +83,7 @@ def test_csv_rejects_are_collected_by_line(tmp_path: Path) -> None:
     [
         (CSV, {"targets": ["homo"]}, "has no column 'homo', but has: name, smiles, mu, gap$"),
         (CSV, {"smiles_column": "mol"}, "has no column 'mol', but has: name, smiles, mu, gap$"),
-        ("smiles\nC\n", {"targets": None}, "has no column beside 'smiles', but must have at least one target$"),
+        ("smiles\nC\n", {"targets": None}, "has no column besides 'smiles', but must have at least one target$"),
         ("smiles,mu,gap\n", {}, "has no graph, but must have at least one$"),
         ("smiles,mu,gap\nC1,0,0\n", {"on_error": "skip"}, "all lines were rejected, line 2 since smiles 'C1' is not"),
         ("", {}, "table.csv is empty, but must have at least one line$"),
@@ -237,7 +237,7 @@ def test_a_converted_dataset_is_saved_and_opened(tmp_path: Path) -> None:
     ],
 )
 def test_repeated_columns_are_refused(tmp_path: Path, text: str, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"table.csv must have the column '.*' once, and each target once"):
+    with pytest.raises(ValueError, match=r"once in .*table.csv and once in targets, but '.*' is repeated"):
         csv(tmp_path, text, **options)
 
 

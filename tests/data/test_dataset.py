@@ -111,7 +111,7 @@ def test_what_does_not_fit_gets_one_sentence(changes: dict[str, Any], sentence: 
 
 
 def test_a_split_must_hold_numbers() -> None:
-    with pytest.raises(TypeError, match=r"the split 'mask' must be a row of graph numbers, but it has .* of bool"):
+    with pytest.raises(TypeError, match=r"the split 'mask' must be a 1-D array of graph numbers, .* dtype bool"):
         example(splits={"mask": np.array([True, False, True])})
 
 
@@ -212,7 +212,7 @@ def test_a_number_gives_a_graph_and_several_give_a_dataset() -> None:
         assert_same(dataset[several], dataset.subset([0, 1]))
     assert len(dataset[::2]) == 2
     for wrong in (3, -4):
-        with pytest.raises(IndexError, match=rf"the graph must lie in 0\.\.2, but it is {wrong}"):
+        with pytest.raises(IndexError, match=rf"the graph number must lie in 0\.\.2, but it is {wrong}"):
             dataset[wrong]
     with pytest.raises(TypeError):
         dataset["train"]

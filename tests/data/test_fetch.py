@@ -51,7 +51,7 @@ def test_qm9_is_in_hartree_with_types_as_categories(tmp_path: Path, monkeypatch:
 
 
 def test_alchemy_needs_its_index_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FileNotFoundError, match=r"its index files train_al_10.index, .* are nowhere"):
+    with pytest.raises(FileNotFoundError, match=r"its index files train_al_10.index, .* were not found"):
         fetch.alchemy(tmp_path, [tmp_path])
     raw, index = tmp_path / "raw", tmp_path / "alchemy12k"
     raw.mkdir()

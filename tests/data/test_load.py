@@ -43,7 +43,7 @@ def test_a_dataset_that_is_nowhere_gets_one_sentence_with_three_ways(monkeypatch
 
     monkeypatch.setitem(ENTRIES, "zinc", replace(ENTRIES["zinc"], fetch=no_network))
     with pytest.raises(
-        ValueError, match=r"zinc is not here, and fetching it failed \(no route to host\); give it by"
+        ValueError, match=r"zinc was not found, and fetching it failed \(no route to host\); set root"
     ) as caught:
         load("zinc")
     for way in (
@@ -134,10 +134,10 @@ def test_a_file_that_holds_another_dataset_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_root_that_is_no_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"root must name a folder, but .*nowhere is none"):
+    with pytest.raises(ValueError, match=r"root must name a folder, but .*nowhere is not a folder"):
         load("csl", tmp_path / "nowhere")
     monkeypatch.setenv("PFGNN_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(ValueError, match=r"PFGNN_DATA must name a folder, but .*nowhere is none"):
+    with pytest.raises(ValueError, match=r"PFGNN_DATA must name a folder, but .*nowhere is not a folder"):
         load("csl")
 
 

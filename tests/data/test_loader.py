@@ -298,9 +298,9 @@ def test_padding_makes_few_shapes() -> None:
         ({"world": 0}, ValueError, "world must be at least 1, but it is 0"),
         ({"graphs": [0, 4]}, ValueError, r"graphs must lie in 0..3, but it spans 0..4"),
         ({"graphs": [-1]}, ValueError, r"graphs must lie in 0..3, but it spans -1..-1"),
-        ({"graphs": [[0]]}, TypeError, r"graphs must be a row of graph numbers, but it has shape \[1, 1\] of int64"),
-        ({"graphs": [True, False, True, True]}, TypeError, r"a row of graph numbers, but it has shape \[4\] of bool"),
-        ({"graphs": [0.0]}, TypeError, r"a row of graph numbers, but it has shape \[1\] of float64"),
+        ({"graphs": [[0]]}, TypeError, r"must be a 1-D array of graph numbers, .* shape \[1, 1\] and dtype int64"),
+        ({"graphs": [True, False, True, True]}, TypeError, r"graph numbers, but it has shape \[4\] and dtype bool"),
+        ({"graphs": [0.0]}, TypeError, r"graph numbers, but it has shape \[1\] and dtype float64"),
     ],
 )
 def test_bad_arguments_get_one_sentence(options: dict[str, Any], error: type[Exception], sentence: str) -> None:

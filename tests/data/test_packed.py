@@ -152,7 +152,7 @@ def test_another_format_version_is_refused(path: Path) -> None:
     content = path.read_bytes()
     header = b"of a future format"
     other = PREAMBLE.pack(MAGIC, VERSION + 1, len(header), zlib.crc32(header)) + header
-    assert f"has format version {VERSION + 1}, but this is version {VERSION}" in refusal(path, other)
+    assert f"has format version {VERSION + 1}, but must have version {VERSION}" in refusal(path, other)
     assert "has format version" in refusal(path, content[:8] + b"\0\0\0\0" + content[12:])
 
 

@@ -77,7 +77,7 @@ def test_loops_and_repeated_edges_are_left_out(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"A": "1, 2\n2, 1\n4, 5\n5, 4\n"}, r"^SMALL_A.txt, line 3: edge 4, 5 joins two graphs$"),
-        ({"A": "1, 2\n2, 1\n2, 3\n"}, r"^SMALL_A.txt, line 3: edge 2, 3 stands without its reverse, but both"),
+        ({"A": "1, 2\n2, 1\n2, 3\n"}, r"^SMALL_A.txt, line 3: edge 2, 3 has no reverse, but both"),
         ({"A": "1, 2\n0, 1\n"}, r"^SMALL_A.txt, line 2: edge 0, 1 is not between nodes 1..6$"),
         ({"A": "1, 2\n7, 1\n"}, r"^SMALL_A.txt, line 2: edge 7, 1 is not between nodes 1..6$"),
         ({"A": "1, 2\n2, one\n"}, r"^SMALL_A.txt, line 2: 'one' is not an integer$"),

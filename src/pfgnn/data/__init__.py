@@ -1,4 +1,4 @@
-"""Datasets: the paper's by name, and the user's own, packed into flat arrays and batched on the device."""
+"""Datasets: the paper's datasets by name and the user's own graphs, stored in flat arrays and batched on the device."""
 
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,6 @@ __all__ = ["Dataset", "GraphBatch", "Loader", "Resident", "Task", "load"]
 if TYPE_CHECKING:
     from pfgnn.data.batch import GraphBatch
     from pfgnn.data.loader import Loader, Resident
-else:  # only batches need torch, which takes seconds to import
+else:  # only these names need torch, which takes seconds to import
     _homes = {"GraphBatch": "pfgnn.data.batch", "Loader": "pfgnn.data.loader", "Resident": "pfgnn.data.loader"}
     __getattr__ = lazy(__name__, _homes)

@@ -1,4 +1,4 @@
-"""A batch: several graphs as one. Made and checked here or by the loader, and trusted everywhere else."""
+"""A batch: several graphs as one. It is made here or by the loader; all other code uses it without checks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 class GraphBatch:
     """Several graphs as one: N nodes, E directed edges, G graphs.
 
-    Make one with :meth:`from_tensors`, :meth:`from_pyg` or a :class:`pfgnn.data.Loader`, which check or know their
-    input. The constructor itself checks nothing.
+    Make one with :meth:`from_tensors` or :meth:`from_pyg`, which check their input, or with a
+    :class:`pfgnn.data.Loader`. The constructor itself checks nothing.
 
     Args:
-        edge_index: source and target of each edge, [2, E], in order of the targets.
-        batch: the graph number of each node, [N], sorted.
-        num_graphs: G.
-        x: node features, [N, F], or None.
-        edge_attr: edge features, [E, ...], or None.
-        y: targets, [G, C], or [N, C] at node level, or None.
-        pos: positions of the nodes, [N, 3], or None.
-        graph_key: a number per graph that its draws depend on, [G], or None to make it from the edges.
-        node_key: a number per node, likewise, [N], or None for its position in its graph.
-        padding: how many of the graphs, the last ones, only fill up the batch.
-        node_level: whether the targets belong to nodes.
+        edge_index: Source and target of each edge, shape [2, E], sorted by target.
+        batch: Graph number of each node, shape [N], sorted.
+        num_graphs: Number of graphs G.
+        x: Node features, shape [N, F], or None.
+        edge_attr: Edge features, shape [E, ...], or None.
+        y: Targets, shape [G, C], or [N, C] at node level, or None.
+        pos: Node positions, shape [N, 3], or None.
+        graph_key: A number per graph that its random draws depend on, shape [G]. None: it is computed from the edges.
+        node_key: A number per node that its random draws depend on, shape [N]. None: its position in its graph.
+        padding: Number of graphs that only fill up the batch. They are the last ones.
+        node_level: Whether the targets belong to nodes.
     """
 
     def __init__(
@@ -67,14 +67,15 @@ class GraphBatch:
         graph_key: Tensor | None = None,
         node_key: Tensor | None = None,
     ) -> "GraphBatch":
-        """Check the tensors that a PyG model takes, and put the edges in order of their targets.
+        """Make a batch from the tensors that a PyG model takes: check them and sort the edges by target.
 
         Args:
-            x: node features, [N, F]; None where there are none and ``batch`` tells the number of nodes.
-            edge_index: directed edges, [2, E]; an undirected edge stands in both directions.
-            edge_attr: edge features, [E, Fe].
-            batch: graph number of each node, [N], sorted; None for one graph.
-            graph_key, node_key: see the class.
+            x: Node features, shape [N, F]. May be None if ``batch`` is given, which then sets the number of nodes.
+            edge_index: Directed edges, shape [2, E]. An undirected edge is given in both directions.
+            edge_attr: Edge features, shape [E, Fe].
+            batch: Graph number of each node, shape [N], sorted. None for one graph.
+            graph_key: A number per graph, shape [G], see the class.
+            node_key: A number per node, shape [N], see the class.
         """
         _check_types(x=x, edge_index=edge_index, edge_attr=edge_attr, batch=batch)
         num_nodes = _num_nodes(x, batch)
@@ -96,7 +97,7 @@ class GraphBatch:
 
     @classmethod
     def from_pyg(cls, data: "Data") -> "GraphBatch":
-        """A PyG ``Data`` or ``Batch``, with x, edge_attr, y, pos and graph_key where it has them."""
+        """Make a batch from a PyG ``Data`` or ``Batch``, with its x, edge_attr, y, pos and graph_key if present."""
         own = {name: getattr(data, name, None) for name in ("x", "edge_attr", "batch", "graph_key", "y", "pos")}
         x, batch = own["x"], own["batch"]
         if x is None and batch is None and data.num_nodes is not None:
@@ -106,16 +107,16 @@ class GraphBatch:
 
     @property
     def real_graphs(self) -> int:
-        """How many graphs are no padding."""
+        """Number of graphs that are not padding."""
         return self.num_graphs - self.padding
 
     @cached_property
     def real(self) -> Tensor:
-        """Whether each graph is no padding, bool [G]."""
+        """True for each graph that is not padding, bool [G]."""
         return torch.arange(self.num_graphs, device=self.batch.device) < self.real_graphs
 
     def with_fields(self, **changed: Any) -> "GraphBatch":
-        """A batch with some other fields; nothing is checked."""
+        """A copy with some fields replaced. Nothing is checked."""
         return GraphBatch(**{name: getattr(self, name) for name in FIELDS} | changed)
 
     def tensors(self) -> dict[str, Tensor]:
@@ -134,7 +135,7 @@ class GraphBatch:
 
     @contextmanager
     def edges_being_sorted(self) -> Iterator[None]:
-        """Find :attr:`sources`, which sorts the edges, on a GPU beside what runs within."""
+        """Compute :attr:`sources`, which sorts the edges. On a GPU this runs in parallel to the body of the block."""
         with joined(self.edge_index):
             with beside(self.edge_index):
                 _ = self.sources
@@ -147,12 +148,12 @@ class GraphBatch:
 
     @cached_property
     def sizes(self) -> Tensor:
-        """Nodes per graph, [G]."""
+        """Number of nodes of each graph, shape [G]."""
         return self.nodes.counts
 
     @property
     def first(self) -> Tensor:
-        """The first node of each graph, [G]."""
+        """The first node of each graph, shape [G]."""
         return self.sizes.cumsum(0) - self.sizes
 
 
@@ -167,14 +168,23 @@ def as_batch(
     graph_key: Tensor | None,
     node_key: Tensor | None,
 ) -> GraphBatch:
-    """What a model was called with: a GraphBatch as it is, or one made of a PyG ``Data`` or of tensors, checked."""
+    """Turn the arguments of a model call into a GraphBatch. A PyG ``Data`` or tensors are checked and converted.
+
+    Args:
+        x: A GraphBatch, a PyG ``Data``, node features of shape [N, F], or None.
+        edge_index: Directed edges, shape [2, E]. Must be None if x is a GraphBatch or a ``Data``.
+        edge_attr: Edge features, shape [E, Fe]. Must be None if x is a GraphBatch or a ``Data``.
+        batch: Graph number of each node, shape [N]. Must be None if x is a GraphBatch or a ``Data``.
+        graph_key: A number per graph, shape [G], see GraphBatch. Replaces the graph_key of x.
+        node_key: A number per node, shape [N], see GraphBatch. Replaces the node_key of x.
+    """
     if isinstance(x, Tensor) or x is None or not hasattr(x, "edge_index"):
         if edge_index is None:
             raise InputError("edge_index must be given, unless a GraphBatch or a PyG Data holds it")
         return GraphBatch.from_tensors(x, edge_index, edge_attr, batch, graph_key=graph_key, node_key=node_key)
     for name, value in (("edge_index", edge_index), ("edge_attr", edge_attr), ("batch", batch)):
         if value is not None:
-            raise InputError(f"{name} must be left out where a whole {type(x).__name__} is given, which has its own")
+            raise InputError(f"{name} must not be given together with a {type(x).__name__}, which has its own")
     graph = x if isinstance(x, GraphBatch) else GraphBatch.from_pyg(x)
     keys = {"graph_key": (graph_key, graph.num_graphs), "node_key": (node_key, len(graph.batch))}
     given = {name: _check_key(name, key, length) for name, (key, length) in keys.items() if key is not None}
@@ -207,7 +217,7 @@ def _check_edges(edge_index: Tensor, edge_attr: Tensor | None, num_nodes: int) -
 
 
 def _check_key(argument: str, key: Tensor, length: int) -> Tensor:
-    """The key, or a sentence where it is not int64 of the right length."""
+    """Return the key. Raise an error unless it is int64 of the right length."""
     if not isinstance(key, Tensor):
         raise InputTypeError(f"{argument} must be a torch tensor, but it is a {type(key).__name__}")
     if key.dtype != torch.int64:

@@ -1,4 +1,4 @@
-"""The named datasets: what each is, where it comes from, and how it is made or read."""
+"""The named datasets: what each one is, where it comes from, and how to make or read it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,13 +23,14 @@ class Entry:
     """One named dataset.
 
     Args:
-        summary: graphs, parts and task in a line.
-        citation: whom to cite.
-        folder, files: the published files, below a data folder; none if there are none.
-        read: from their folder to the dataset.
-        generate: from a seed and further options to the dataset, where it can be made without files.
-        fetch: from a folder for downloads, and the folders that may hold more, to the dataset, by PyG's or OGB's own
-            class, where there is one.
+        summary: The graphs, the parts and the task in one line.
+        citation: The papers to cite.
+        folder: Folder of the published files, relative to a data folder.
+        files: Paths of the published files, relative to ``folder``. Empty if there are none.
+        read: Reads the dataset from the folder of the published files.
+        generate: Makes the dataset from options, such as a seed. None if it cannot be made without files.
+        fetch: Downloads the dataset with the class of PyG or OGB. Takes a folder for the downloads, and the folders
+            that may hold further files. None if there is no such class.
     """
 
     summary: str
@@ -42,7 +43,7 @@ class Entry:
 
 
 def _csl(seed: int = 0, folds: Path | None = None, **options: Any) -> Dataset:
-    """CSL with the published folds, or, without their files, stratified ones of the same sizes."""
+    """CSL with the published folds, or with stratified folds of the same sizes if ``folds`` is None."""
     made = generated.csl(np.random.default_rng(seed), **options)
     task = Task("graph", int(made.labels.max()) + 1, "cross_entropy", "accuracy")
     splits = readers.csl_folds(folds) if folds else k_folds(len(made.graphs), 5, seed, labels=made.labels)
@@ -125,7 +126,7 @@ ENTRIES: dict[str, Entry] = {
         generate=_triangles,
     ),
     "lcc": Entry(
-        "3,000 random 3-regular graphs; train, test (20 nodes), test-large (100 nodes); 3 classes a node",
+        "3,000 random 3-regular graphs; train, test (20 nodes), test-large (100 nodes); 3 classes per node",
         "Sato, Yamada, Kashima: Random features strengthen graph neural networks, SDM 2021",
         "lcc",
         ("LCC_train.txt.gz", "LCC_test.txt.gz"),
@@ -133,7 +134,7 @@ ENTRIES: dict[str, Entry] = {
         generate=_lcc,
     ),
     **{
-        name: Entry(f"140 graphs of 20 nodes; train, test; {name} or not", PF_GNN, generate=_property(name, make))
+        name: Entry(f"140 graphs of 20 nodes; train, test; 2 classes: {name}", PF_GNN, generate=_property(name, make))
         for name, make in (
             ("connectivity", generated.connectivity),
             ("planarity", generated.planarity),
@@ -183,7 +184,7 @@ ENTRIES: dict[str, Entry] = {
 
 
 def find_entry(name: str) -> Entry:
-    """The entry of a name, or a sentence with the names there are."""
+    """The entry with the given name. The error for an unknown name lists all names."""
     if name not in ENTRIES:
         raise InputError(f"name must be one of {', '.join(ENTRIES)}, but it is {name!r}")
     return ENTRIES[name]

@@ -1,4 +1,4 @@
-"""The columns of a dataset: checked, joined, and kept in small dtypes."""
+"""Helper functions for the arrays of a dataset: check them, join them, and give them small dtypes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +13,11 @@ Array = npt.NDArray[Any]
 
 
 def check_numbers(name: str, numbers: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:
-    """The numbers of some of ``total`` graphs, [n]."""
+    """Return graph numbers as int64 [n]. Raise an error unless all are integers in 0..total-1."""
     array = np.asarray(numbers)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InputTypeError(
-            f"{name} must be a row of graph numbers, but it has shape {list(array.shape)} of {array.dtype}"
+            f"{name} must be a 1-D array of graph numbers, but it has shape {list(array.shape)} and dtype {array.dtype}"
         )
     if array.size and not 0 <= array.min() <= array.max() < total:
         raise InputError(f"{name} must lie in 0..{total - 1}, but it spans {array.min()}..{array.max()}")
@@ -25,7 +25,7 @@ def check_numbers(name: str, numbers: npt.ArrayLike, total: int) -> npt.NDArray[
 
 
 def shrink(array: Array) -> Array:
-    """Integers in the smallest of uint8, int8, int16, int32 and int64 that holds them; floats as they are."""
+    """Integers in the first of uint8, int8, int16, int32 and int64 that holds them. Floats do not change."""
     if array.dtype.kind not in "iub" or array.size == 0:
         return array.astype(np.int64) if array.dtype.kind in "iub" else array
     low, high = int(array.min()), int(array.max())
@@ -34,7 +34,7 @@ def shrink(array: Array) -> Array:
 
 
 def as_targets(y: npt.ArrayLike) -> Array:
-    """Targets as finite numbers, one row each: [R] or [R, C] -> [R, C]."""
+    """Targets [R] or [R, C] as an array [R, C]. Raises an error unless they are finite numbers."""
     try:
         targets = np.asarray(y)
     except ValueError:
@@ -49,7 +49,11 @@ def as_targets(y: npt.ArrayLike) -> Array:
 
 
 def guess_task(y: Array) -> Task:
-    """The task of graphs' targets [G, C]: classes if one column of 0, 1, ..., each of which occurs, else regression."""
+    """Guess the task from the targets of graphs, shape [G, C].
+
+    It is classification if there is one column of integers and its distinct values are 0, 1, 2, ... without a gap.
+    Otherwise it is regression.
+    """
     distinct = np.unique(y)
     if y.dtype.kind in "iub" and y.shape[1] == 1 and np.array_equal(distinct, np.arange(len(distinct))):
         return Task("graph", len(distinct), "cross_entropy", "accuracy")
@@ -57,7 +61,7 @@ def guess_task(y: Array) -> Task:
 
 
 def stack(name: str, parts: Sequence[Array | None]) -> Array | None:
-    """The graphs' rows of an array one after another, or None if no graph has them; ``name`` is for the message."""
+    """Join the rows of all graphs, or return None if no graph has rows. ``name`` is used in the error message."""
     present = [part for part in parts if part is not None]
     if not present:
         return None
@@ -71,12 +75,20 @@ def stack(name: str, parts: Sequence[Array | None]) -> Array | None:
 
 
 def join_edges(parts: Sequence[Array]) -> Array:
-    """The graphs' edges one after another, [2, E], for any number of graphs."""
+    """Join the edges of all graphs, shape [2, E]. There may be no graphs."""
     return np.concatenate([np.zeros((2, 0), dtype=np.int64), *parts], axis=1)
 
 
 def check_rows(name: str, array: Array | None, length: int, of: str, axes: int = 2) -> None:
-    """Refuse an array that is there and has not one row for each of ``length`` things."""
+    """Raise an error unless an array is None, or has ``axes`` axes and one row for each of ``length`` items.
+
+    Args:
+        name: Name of the array, for the message.
+        array: The array.
+        length: Required number of rows.
+        of: What the rows belong to, such as "nodes", for the message.
+        axes: Required number of axes.
+    """
     if array is None:
         return
     if array.ndim != axes:
@@ -86,14 +98,21 @@ def check_rows(name: str, array: Array | None, length: int, of: str, axes: int =
 
 
 def check_edges(edges: Array, edge_attr: Array | None, count: int) -> None:
-    """Refuse edges that are not [2, count], or features of another number of edges."""
+    """Raise an error unless edges has shape [2, count] and edge_attr is None or has ``count`` rows."""
     if edges.shape != (2, count):
         raise InputError(f"edges must have shape [2, {count}], but it has {list(edges.shape)}")
     check_rows("edge_attr", edge_attr, count, "edges")
 
 
 def check_categories(name: str, categories: tuple[int, ...] | None, of: str, array: Array | None) -> None:
-    """Refuse category counts that are not one for each column of an array."""
+    """Raise an error unless ``categories`` is None or has one entry for each column of an array.
+
+    Args:
+        name: Name of the categories, for the message.
+        categories: Number of categories of each column.
+        of: Name of the array, for the message.
+        array: The array.
+    """
     columns = 0 if array is None else array.shape[1]
     if categories is not None and len(categories) != columns:
         raise InputError(f"{name} must have one entry for each of {columns} columns of {of}, but has {len(categories)}")

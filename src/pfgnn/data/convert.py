@@ -1,4 +1,4 @@
-"""The user's own graphs as a dataset: from tables of SMILES, graph6, TU folders and JSON lines."""
+"""Convert the user's own graphs into a dataset: from tables of SMILES, graph6, TU folders or JSON lines."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -24,11 +24,11 @@ Progress = Callable[[int, int], None]
 
 
 class Reject(NamedTuple):
-    """A line that gave no graph.
+    """A line that could not be read.
 
     Attributes:
-        line: its number, from 1.
-        reason: what is wrong with it.
+        line: Number of the line, from 1.
+        reason: What is wrong with it.
     """
 
     line: int
@@ -36,12 +36,12 @@ class Reject(NamedTuple):
 
 
 class Converted(NamedTuple):
-    """What a conversion gave.
+    """The result of a conversion.
 
     Attributes:
-        dataset: the graphs, in the order of the file.
-        rejects: the lines that were skipped.
-        smiles: the molecule of each graph, [G], which a split by scaffold needs; empty for kinds other than csv.
+        dataset: The graphs, in the order of the file.
+        rejects: The lines that were skipped.
+        smiles: SMILES of each graph, length G, for a split by scaffold. Empty for kinds other than csv.
     """
 
     dataset: Dataset
@@ -65,23 +65,25 @@ def convert(
     """Read graphs with their targets into one dataset.
 
     Args:
-        path: a CSV file with a column of SMILES, a file of graph6 or sparse6, a folder in TU format, or a file of JSON
-            lines ``{"num_nodes": n, "edges": [[u, v], ...], "x": rows, "edge_attr": rows, "y": number or list}`` with
-            undirected edges, where x and edge_attr are optional, and categories if all are integers from 0. Files may
-            be gzipped (.gz).
-        kind: csv, graph6, jsonl or tu; by default told from the ending.
-        smiles_column: of a CSV file, the column of the molecules.
-        targets: of a CSV file, the columns of the targets; by default all others.
-        features: of molecules: ogb, zinc or qm9.
-        labels: for graph6, a file with a line of comma-separated targets for each graph.
-        task: classification, with the distinct targets as classes in ascending order, or regression; by default
-            classification if the targets are one column of 0, 1, ..., each of which occurs. A TU folder has its own.
-        on_error: what to do about a line that cannot be read: fail, or skip it. A TU folder is read whole or refused.
-        progress: called with the number of lines done and of all lines.
-        processes: how many read molecules; they are spawned, so a script needs its ``__main__`` guard.
+        path: A CSV file with a column of SMILES, a file of graph6 or sparse6, a folder in TU format, or a file of JSON
+            lines ``{"num_nodes": n, "edges": [[u, v], ...], "x": rows, "edge_attr": rows, "y": number or list}``. The
+            edges in JSON are undirected. Its x and edge_attr are optional, and are read as categories if all values are
+            integers from 0. Files may be gzipped (.gz).
+        kind: Kind of the source: csv, graph6, jsonl or tu. By default the ending of the path decides.
+        smiles_column: For csv, the column of the molecules.
+        targets: For csv, the columns of the targets. By default all other columns.
+        features: For csv, the features of the molecules: ogb, zinc or qm9.
+        labels: For graph6, a file with one line of comma-separated targets for each graph.
+        task: Either classification, with the distinct targets as classes in ascending order, or regression. By default
+            classification if there is one column of targets and its distinct values are 0, 1, 2, ... without a gap.
+            Must be None for a TU folder, whose files determine the task.
+        on_error: What to do with a line that cannot be read: fail or skip. An error in a TU folder always fails.
+        progress: Called after each line with the number of lines done and the number of all lines.
+        processes: Number of processes that read molecules. They are spawned, so a script needs an
+            ``if __name__ == "__main__"`` guard.
     """
     file = Path(path)
-    file.stat()  # whatever its ending, a path that is not there is refused as such
+    file.stat()  # raises the same error for every missing path, whatever its ending
     kind = kind or _guess_kind(file)
     for name, value, allowed in (
         ("kind", kind, KINDS),
@@ -119,11 +121,11 @@ def _guess_kind(file: Path) -> str:
 
 
 def _collect(file: Path, source: Source, fail: bool, progress: Progress | None) -> tuple[list[Sample], list[Reject]]:
-    """Part samples from rejects."""
+    """Read all lines. Returns the samples, and the lines that were rejected."""
     samples: list[Sample] = []
     rejects: list[Reject] = []
     columns: dict[str, int] = {}
-    with closing(source.items) as items:  # stops the processes behind it
+    with closing(source.items) as items:  # closing stops the processes that read molecules
         for done, (line, item) in enumerate(zip(source.lines, items, strict=True), start=1):
             try:
                 sample = source.read(item)
@@ -142,9 +144,9 @@ def _collect(file: Path, source: Source, fail: bool, progress: Progress | None) 
 
 
 def _check_columns(sample: Sample, columns: dict[str, int]) -> None:
-    """Refuse a sample with other numbers of columns than those before, which are in ``columns``."""
+    """Raise an error if a sample has other numbers of columns than the samples before it; update ``columns``."""
     widths = {"x": 0 if sample.x is None else sample.x.shape[1], "y": len(sample.y)}
-    if sample.edges.size:  # without edges there is nothing to tell
+    if sample.edges.size:  # a graph without edges does not show the columns of edge_attr
         widths["edge_attr"] = 0 if sample.edge_attr is None else sample.edge_attr.shape[1]
     for name, width in widths.items():
         if columns.get(name, width) != width:
@@ -174,7 +176,7 @@ def _pack(name: str, samples: list[Sample], source: Source, task: str | None) ->
 
 
 def _targets(y: Array, task: str | None) -> Array:
-    """Targets, float64 [G, C]: as classes, int64 [G, 1], or as they are."""
+    """The targets, float64 [G, C], as classes, int64 [G, 1], for classification; unchanged for regression."""
     if task == "classification" and y.shape[1] > 1:
         raise InputError(f"task is classification, which takes one column of targets, but there are {y.shape[1]}")
     classes = rank_rows(y[:, :1])[:, None]
@@ -183,7 +185,7 @@ def _targets(y: Array, task: str | None) -> Array:
 
 
 def _categories(values: Array | None) -> tuple[int, ...] | None:
-    """How many categories each column has, if all values are integers from 0."""
+    """Number of categories of each column if all values are integers from 0, else None."""
     if values is None or values.dtype.kind not in "iu" or values.min() < 0:
         return None
     return tuple((values.max(axis=0).astype(np.int64) + 1).tolist())

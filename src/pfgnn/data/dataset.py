@@ -1,4 +1,4 @@
-"""A dataset: a few flat arrays for all graphs, their splits and their task."""
+"""A dataset: a few flat arrays that hold all graphs, their splits and their task."""
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,29 +35,30 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-GRAPHS_AT_ONCE = 1024  # that are made PyG's at a time
+GRAPHS_AT_ONCE = 1024  # an iteration converts this many graphs to PyG at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """G graphs with N nodes and E directed edges in all, one after another in each array.
+    """G graphs with N nodes and E directed edges in all. Each array holds the rows of one graph after another.
 
     Args:
-        name: what it is called.
-        task: what is predicted.
-        node_counts: nodes of each graph, [G].
-        edge_counts: directed edges of each graph, [G].
-        edges: source and target, numbered within their graph, sorted by target, then source, [2, E].
-        y: targets, [G, C], or [N, C] for a task at node level.
-        x: node features, [N, F].
-        edge_attr: edge features, [E, Fe].
-        pos: node positions, [N, 3].
-        pairs: graph numbers of the pairs to be told apart, [P, 2].
-        key: a number a graph that its random draws depend on, [G]; by default its place.
-        splits: graph numbers by part, such as "train", or "fold 3 train".
-        node_categories: category counts of the columns of x; None if they are continuous.
-        edge_categories: the same for edge_attr.
-        about: source, citation and notes.
+        name: Name of the dataset.
+        task: What is predicted.
+        node_counts: Number of nodes of each graph, shape [G].
+        edge_counts: Number of directed edges of each graph, shape [G].
+        edges: Source and target of each edge, shape [2, E]. Nodes are numbered within their graph. The edges of a graph
+            are sorted by target, then by source.
+        y: Targets, shape [G, C], or [N, C] for a task at node level.
+        x: Node features, shape [N, F].
+        edge_attr: Edge features, shape [E, Fe].
+        pos: Node positions, shape [N, 3].
+        pairs: Graph numbers of the pairs that the model must tell apart, shape [P, 2].
+        key: A number per graph that its random draws depend on, shape [G]. By default 0, 1, 2, ...
+        splits: Graph numbers of each part, such as "train" or "fold 3 train".
+        node_categories: Number of categories of each column of x. None if the columns are continuous.
+        edge_categories: Number of categories of each column of edge_attr. None if the columns are continuous.
+        about: Source, citation and notes.
     """
 
     name: str
@@ -106,18 +107,21 @@ class Dataset:
     @overload
     def __getitem__(self, index: slice | npt.ArrayLike) -> "Dataset": ...
     def __getitem__(self, index: Any) -> "Data | Dataset":
-        """One graph as PyG has it; for a slice or several numbers a dataset. A single number may count from the end."""
+        """For one number a PyG ``Data``; for a slice or several graph numbers a dataset.
+
+        Only a single number or a slice may count from the end.
+        """
         if isinstance(index, slice):
             return self.subset(np.arange(len(self))[index])
         if np.ndim(index) > 0:
             return self.subset(index)
         place = operator.index(index)
         if not -len(self) <= place < len(self):
-            raise IndexError(f"the graph must lie in 0..{len(self) - 1}, but it is {place}")
+            raise IndexError(f"the graph number must lie in 0..{len(self) - 1}, but it is {place}")
         return self.subset([place % len(self)]).to_pyg()[0]
 
     def __iter__(self) -> Iterator["Data"]:
-        """The graphs one after the other, as PyG has them."""
+        """The graphs one after another, each as a PyG ``Data``."""
         for begin in range(0, len(self), GRAPHS_AT_ONCE):
             yield from self[begin : begin + GRAPHS_AT_ONCE].to_pyg()
 
@@ -129,22 +133,22 @@ class Dataset:
 
     @property
     def in_channels(self) -> int | tuple[int, ...]:
-        """What a model's ``in_channels`` must be: columns of x, their category counts, or 0."""
+        """The ``in_channels`` of a model: the category counts of x, or its number of columns, or 0 without x."""
         return self.node_categories or (0 if self.x is None else self.x.shape[1])
 
     @property
     def edge_channels(self) -> int | tuple[int, ...] | None:
-        """What a model's ``edge_channels`` must be, or None without edge features."""
+        """The ``edge_channels`` of a model: the category counts of edge_attr, or its number of columns, or None."""
         return self.edge_categories or (None if self.edge_attr is None else self.edge_attr.shape[1])
 
     def arrays(self) -> dict[str, Array]:
-        """All arrays that are there, by name."""
+        """All arrays that are not None, by name."""
         names = ("node_counts", "edge_counts", "edges", "y", "x", "edge_attr", "pos", "pairs", "key")
         found = {name: getattr(self, name) for name in names}
         return {name: array for name, array in found.items() if array is not None}
 
     def subset(self, graphs: npt.ArrayLike) -> "Dataset":
-        """The graphs of the given numbers, in that order, with their keys; splits and pairs are left behind."""
+        """The graphs with the given numbers, in that order. They keep their keys; splits and pairs are removed."""
         chosen = check_numbers("graphs", graphs, len(self))
         nodes = _rows(self.node_counts, chosen)
         edges = _rows(self.edge_counts, chosen)
@@ -154,11 +158,11 @@ class Dataset:
         return replace(self, **parts, edges=self.edges[:, edges], splits={}, pairs=None)
 
     def without_edge_features(self) -> "Dataset":
-        """The same graphs, their edges bare."""
+        """The same dataset without edge features."""
         return replace(self, edge_attr=None, edge_categories=None)
 
     def save(self, path: str | Path) -> None:
-        """Write one packed file, whole or not at all; integers take the smallest dtype that holds them."""
+        """Write one packed file, completely or not at all. Integers get the smallest dtype that holds them."""
         splits = {f"split:{name}": indices for name, indices in self.splits.items()}
         meta = {
             "name": self.name,
@@ -171,10 +175,10 @@ class Dataset:
 
     @staticmethod
     def open(path: str | Path) -> "Dataset":
-        """Map a packed file into memory; a foreign, truncated or damaged one is refused with a sentence."""
+        """Map a packed file into memory. A truncated or damaged file, or one of another format, raises an error."""
         arrays, meta = read_packed(Path(path))
         rest: dict[str, Any] = {name: a for name, a in arrays.items() if not name.startswith("split:")}
-        # Graph numbers are calculated with, which would overflow small dtypes.
+        # Calculations with graph numbers would overflow small dtypes.
         splits = {name.removeprefix("split:"): a.astype(np.int64) for name, a in arrays.items() if name not in rest}
         kinds: dict[str, Any] = {
             name: meta[name] and tuple(meta[name]) for name in ("node_categories", "edge_categories")
@@ -185,9 +189,9 @@ class Dataset:
     def from_arrays(
         name: str, task: Task, *, node_counts: Array, edge_counts: Array, edges: Array, **parts: Any
     ) -> "Dataset":
-        """A dataset from arrays whose edges stand in any order within their graph; they are sorted by target.
+        """A dataset from arrays. The edges of a graph may be in any order and are sorted by target, then by source.
 
-        Integers take the smallest dtype that holds them. Arguments as for the class.
+        Integers get the smallest dtype that holds them. The arguments are those of the class.
         """
         check_edges(edges, parts.get("edge_attr"), int(edge_counts.sum()))
         check_rows("edge_counts", edge_counts, len(node_counts), "graphs", axes=1)
@@ -210,10 +214,14 @@ class Dataset:
     def from_graphs(
         graphs: Sequence[Graph], y: npt.ArrayLike, task: Task | None = None, name: str = "graphs", **parts: Any
     ) -> "Dataset":
-        """A dataset from undirected graphs; each edge stands in it in both directions.
+        """A dataset from undirected graphs. It holds each edge in both directions.
 
-        Args: y: one row a graph, or a node at node level.  task: by default guessed from y, see
-        :func:`guess_task`.  parts: splits, category counts and the like, as for the class.
+        Args:
+            graphs: The graphs. Their labels become features.
+            y: Targets, one row per graph, or one row per node for a task at node level.
+            task: The task. By default guessed from y, see :func:`pfgnn.data.columns.guess_task`.
+            name: Name of the dataset.
+            parts: Further arguments of the class, such as splits and category counts.
         """
         targets = as_targets(y)
         directed = [graph.directed() for graph in graphs]
@@ -237,17 +245,31 @@ class Dataset:
         edge_attrs: Sequence[str] | None = None,
         **options: Any,
     ) -> "Dataset":
-        """A dataset from networkx graphs; the attributes named become features. Options as for from_graphs."""
+        """A dataset from networkx graphs.
+
+        Args:
+            graphs: Simple undirected networkx graphs.
+            y: Targets, as for :meth:`from_graphs`.
+            node_attrs: Names of numeric node attributes that become the columns of x.
+            edge_attrs: Names of numeric edge attributes that become the columns of edge_attr.
+            options: Further arguments of :meth:`from_graphs`.
+        """
         return Dataset.from_graphs([from_networkx(g, node_attrs, edge_attrs) for g in graphs], y, **options)
 
     @staticmethod
     def from_graph6(path: str | Path, y: npt.ArrayLike, **options: Any) -> "Dataset":
-        """A dataset from a file of graph6 or sparse6, one graph a line. Options as for from_graphs."""
+        """A dataset from a file with one graph6 or sparse6 string per line.
+
+        Args:
+            path: The file.
+            y: Targets, as for :meth:`from_graphs`.
+            options: Further arguments of :meth:`from_graphs`.
+        """
         return Dataset.from_graphs(read_graph6(path), y, **options)
 
     @staticmethod
     def from_pyg(data: Iterable["Data"], task: Task | None = None, name: str = "graphs", **parts: Any) -> "Dataset":
-        """A dataset from PyG graphs, such as an InMemoryDataset; see :func:`pfgnn.data.pyg.from_pyg`."""
+        """A dataset from PyG graphs, such as an InMemoryDataset. See :func:`pfgnn.data.pyg.from_pyg`."""
         from pfgnn.data.pyg import from_pyg
 
         return from_pyg(data, task, name, **parts)
@@ -262,24 +284,24 @@ class Dataset:
         processes: int = 1,
         **parts: Any,
     ) -> "Dataset":
-        """A dataset from molecules; see :func:`pfgnn.data.molecules.from_smiles`. The rest as for from_graphs."""
+        """A dataset from molecules. See :func:`pfgnn.data.molecules.from_smiles`."""
         from pfgnn.data.molecules import from_smiles
 
         return from_smiles(smiles, y, features, task, name, processes, **parts)
 
     def to_pyg(self) -> list["Data"]:
-        """One PyG graph each; see :func:`pfgnn.data.pyg.to_pyg`."""
+        """A list with one PyG ``Data`` for each graph. See :func:`pfgnn.data.pyg.to_pyg`."""
         from pfgnn.data.pyg import to_pyg
 
         return to_pyg(self)
 
     def graph(self, number: int) -> Graph:
-        """One graph as the exact functions take it; a sentence says if its edges are not undirected."""
+        """One graph as a :class:`pfgnn.graphs.Graph`. Raises an error if its edges are not undirected."""
         return pyg_graph(self.subset([number]).to_pyg()[0])
 
 
 def _rows(counts: Array, graphs: Array) -> Array:
-    """The rows that belong to the given graphs, in their order."""
+    """The numbers of the rows that belong to the given graphs, in the order of the graphs."""
     wide = counts.astype(np.int64)
     first = np.cumsum(wide) - wide
     return ranges(first[graphs], wide[graphs])

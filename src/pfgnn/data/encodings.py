@@ -1,4 +1,4 @@
-"""Encodings: numbers about each node's place in its graph, appended to the node features."""
+"""Encodings: numbers that describe each node's position in its graph, appended to the node features."""
 
 import hashlib
 import operator
@@ -18,52 +18,52 @@ from pfgnn.data.packed import read_packed, write_packed
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import IntArray, ranges
 
-VERSION = 2  # of the numbers below; a cache of another version is not read
-CELLS = 512 * 512  # entries of the matrices of one batch, so that graphs of more than 512 nodes go one by one
+VERSION = 2  # version of the encodings; cached files of another version are not read
+CELLS = 512 * 512  # most matrix entries in one batch, unless a single graph has more
 BITS = 52  # sums of integers stay below 2^BITS, where float64 is exact
 
 Doubles = npt.NDArray[np.float64]
-Numbers = Callable[[Doubles, int], Doubles]  # from edge counts [B, n, n] and a length to columns [B, n, C]
+Numbers = Callable[[Doubles, int], Doubles]  # takes edge counts [B, n, n] and a length, returns columns [B, n, C]
 
 
 def random_walks(dataset: Dataset, length: int) -> Dataset:
-    """The dataset whose node features end in the return probabilities of a random walk, diag((D^-1 A)^k), k = 1, 2, ...
+    """Append the return probabilities of a random walk to the node features: diag((D^-1 A)^k) for k = 1, ..., length.
 
-    A walk takes each edge out of its node with the same probability; edges are directed as given, and a multiple edge
-    counts as often as it stands there. A node without an edge out has 0. Categories before the new columns become
-    one-hot, and all features float32. The probabilities are kept in the user's cache.
+    The walk takes each edge out of its node with the same probability. Edges are directed as given, and a multiple edge
+    counts as often as it occurs. A node without an outgoing edge has probabilities 0. Categories of x become one-hot,
+    and all features become float32. The probabilities are stored in the user's cache.
 
     Args:
-        dataset: any graphs, with node features or without.
-        length: steps of the longest walk, and number of new columns.
+        dataset: Any graphs, with or without node features.
+        length: Steps of the longest walk, which is the number of new columns.
     """
     return _encode(dataset, "random-walks", walk, _check_length(length, 1))
 
 
 def ring_walks(dataset: Dataset, length: int) -> Dataset:
-    """The dataset whose node features end in log(1 + c_k), k = 3, 4, ..., ``length``.
+    """Append log(1 + c_k) to the node features for k = 3, 4, ..., length.
 
     c_k is the number of closed walks of k steps from the node that never turn straight back. A graph without rings has
-    none. A ring of k nodes gives each of them two, one in each direction. Rings nearby count as well: a walk may go to
-    one, around it, and home the same way.
+    no such walk. A ring of k nodes gives each of its nodes two walks, one in each direction. Nearby rings count too: a
+    walk may go to a ring, around it, and back the same way.
 
-    Edges count as undirected, and multiple ones once; loops are left out. Categories before the new columns become
-    one-hot, and all features float32. The numbers are kept in the user's cache.
+    Edges count as undirected, multiple edges count once, and self-loops are ignored. Categories of x become one-hot,
+    and all features become float32. The numbers are stored in the user's cache.
 
     Args:
-        dataset: any graphs, with node features or without.
-        length: steps of the longest walk, at least 3.
+        dataset: Any graphs, with or without node features.
+        length: Steps of the longest walk, at least 3.
     """
     return _encode(dataset, "ring-walks", count_ring_walks, _check_length(length, 3))
 
 
 def ring_walk_columns(length: int) -> int:
-    """The number of columns that :func:`ring_walks` appends; none for length 0."""
+    """The number of columns that :func:`ring_walks` appends. It is 0 for length 0."""
     return max(0, length - 2)
 
 
 def node_numbers(dataset: Dataset, numbers: Numbers, length: int) -> npt.NDArray[np.float32]:
-    """The columns of an encoding for all nodes, [N, C], computed anew."""
+    """Compute the columns of an encoding for all nodes, shape [N, C], without the cache."""
     columns = numbers(np.zeros((1, 1, 1)), length).shape[2]
     found = np.empty((int(dataset.node_counts.sum()), columns), dtype=np.float32)
     for nodes, A in _adjacencies(dataset):
@@ -72,12 +72,22 @@ def node_numbers(dataset: Dataset, numbers: Numbers, length: int) -> npt.NDArray
 
 
 def count_ring_walks(A: Doubles, length: int) -> Doubles:
-    """log(1 + c_k) for k = 3, ..., ``length``, [B, n, length - 2], of edge counts A, [B, n, n]; see ring_walks.
+    """The columns of :func:`ring_walks`: log(1 + c_k) for k = 3, ..., length.
 
-    With W_k the numbers of walks of k steps that never turn straight back, from node to node, and D the degrees:
-    W_1 = A, W_2 = A² - D, W_k = W_{k-1} A - W_{k-2} (D - 1), and c_k is the diagonal of W_k. All numbers are integers
-    below 2^52, so that their sums are exact in any order. Where a graph's would grow larger, its columns from there on
-    repeat the last ones that did not.
+    Let W_k hold the number of walks of k steps from each node to each node that never turn straight back, and D the
+    degrees. Then
+
+        W_1 = A,  W_2 = A² - D,  W_k = W_{k-1} A - W_{k-2} (D - 1),
+
+    and c_k is the diagonal of W_k. All numbers are integers below 2^52, so their sums are exact in any order. If the
+    numbers of a graph could become larger at some k, its columns from this k on repeat the column before.
+
+    Args:
+        A: Edge counts, shape [B, n, n].
+        length: Steps of the longest walk.
+
+    Returns:
+        The columns, shape [B, n, length - 2].
     """
     A = np.where(np.eye(A.shape[1], dtype=bool), 0.0, np.minimum(A + A.swapaxes(1, 2), 1.0))
     degree = A.sum(2, keepdims=True)  # [B, n, 1]
@@ -85,7 +95,7 @@ def count_ring_walks(A: Doubles, length: int) -> Doubles:
     before, W = A, A @ A - degree * np.eye(A.shape[1])
     counts = np.zeros((*A.shape[:2], length - 2))
     for k in range(length - 2):
-        # Neither of the two terms is larger than this.
+        # The left side is an upper bound of both terms of W_k.
         fits = most * np.maximum(np.abs(W), np.abs(before)).max((1, 2), keepdims=True) < 2.0**BITS
         before, W = np.where(fits, W, before), np.where(fits, W @ A - before * (degree - 1).swapaxes(1, 2), W)
         last = counts[:, :, k - 1] if k else counts[:, :, 0]
@@ -94,14 +104,21 @@ def count_ring_walks(A: Doubles, length: int) -> Doubles:
 
 
 def walk(A: Doubles, length: int) -> Doubles:
-    """The diagonals of (D^-1 A)^k for k = 1, ..., ``length``, [B, n, length], of edge counts A, [B, n, n].
+    """The columns of :func:`random_walks`: the diagonals of (D^-1 A)^k for k = 1, ..., length.
 
-    They are the same bits on every machine and under every numbering of the nodes. For this, probabilities are held
-    as integers, in units of 2^-49 or so; their sums are exact, so that their order does not matter.
+    They are the same bits on every machine and for every numbering of the nodes. For this, probabilities are stored as
+    integers, in units of about 2^-49. Their sums are exact, so the order of the terms does not matter.
+
+    Args:
+        A: Edge counts, shape [B, n, n].
+        length: Steps of the longest walk.
+
+    Returns:
+        The columns, shape [B, n, length].
     """
     degree = A.sum(2, keepdims=True)  # [B, n, 1]
-    _, bits = np.frexp(degree.max(1, keepdims=True))  # a degree is below 2^bits, [B, 1, 1]
-    one = np.ldexp(1.0, BITS - bits)  # the probability 1
+    _, bits = np.frexp(degree.max(1, keepdims=True))  # all degrees of a graph are below 2^bits, [B, 1, 1]
+    one = np.ldexp(1.0, BITS - bits)  # stands for the probability 1
     M = one * np.eye(A.shape[1])  # [B, n, n]
     found = np.empty((*A.shape[:2], length))
     for k in range(length):
@@ -111,7 +128,7 @@ def walk(A: Doubles, length: int) -> Doubles:
 
 
 def _adjacencies(dataset: Dataset) -> Iterator[tuple[IntArray, Doubles]]:
-    """Batches of graphs of one size: their nodes' rows in the dataset, [B, n], and edges from i to j, [B, n, n]."""
+    """Batches of graphs with n nodes each: the rows of their nodes [B, n], and edge counts from i to j [B, n, n]."""
     node_counts, edge_counts = dataset.node_counts.astype(np.int64), dataset.edge_counts.astype(np.int64)
     first_node, first_edge = np.cumsum(node_counts) - node_counts, np.cumsum(edge_counts) - edge_counts
     for n in np.unique(node_counts).tolist():
@@ -130,7 +147,7 @@ def _encode(dataset: Dataset, name: str, numbers: Numbers, length: int) -> Datas
 
 
 def _append(dataset: Dataset, columns: Array) -> npt.NDArray[np.float32]:
-    """The node features as numbers, categories one-hot, and the new columns after them, [N, F + C]."""
+    """The node features, with categories as one-hot, followed by the new columns, shape [N, F + C]."""
     old = 0 if dataset.x is None else sum(dataset.node_categories or (dataset.x.shape[1],))
     found = np.zeros((len(columns), old + columns.shape[1]), dtype=np.float32)
     found[:, old:] = columns
@@ -150,14 +167,14 @@ def _append(dataset: Dataset, columns: Array) -> npt.NDArray[np.float32]:
 
 
 def _cached(dataset: Dataset, name: str, numbers: Numbers, length: int) -> Array:
-    """The columns from the cache, or computed and kept there if it can be written."""
+    """The columns from the cache. If they are not there, they are computed and, if possible, stored there."""
     path = cache_folder() / "encodings" / f"{name}-{VERSION}-{length}-{_checksum(dataset)}.packed"
     found = _read(path)
     columns = numbers(np.zeros((1, 1, 1)), length).shape[2]
     if found is not None and found.shape == (int(dataset.node_counts.sum()), columns) and found.dtype == np.float32:
         return found
     made = node_numbers(dataset, numbers, length)
-    with suppress(OSError):  # a cache that cannot be written costs time, nothing else
+    with suppress(OSError):  # if the cache cannot be written, the columns are only computed again next time
         write_packed(path, {"columns": made}, {})
     return made
 
@@ -165,12 +182,12 @@ def _cached(dataset: Dataset, name: str, numbers: Numbers, length: int) -> Array
 def _read(path: Path) -> Array | None:
     try:
         return read_packed(path)[0].get("columns")
-    except (OSError, ValueError):  # not there, foreign or damaged
+    except (OSError, ValueError):  # missing, damaged or of another format
         return None
 
 
 def _checksum(dataset: Dataset) -> str:
-    """Of the graphs, whatever the dtypes of their arrays."""
+    """A checksum of the graphs. It does not depend on the dtypes of the arrays."""
     found = hashlib.sha256()
     for array in (dataset.node_counts, dataset.edge_counts, dataset.edges):
         found.update(np.ascontiguousarray(array, dtype="<i8").data)

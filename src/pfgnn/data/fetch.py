@@ -1,6 +1,6 @@
-"""Datasets from their public sources, by PyG's and OGB's own dataset classes.
+"""Download datasets with the dataset classes of PyG and OGB.
 
-Each function takes a folder for what is downloaded, and the folders where datasets are looked for.
+Each function takes a folder for the downloads, and the folders that are searched for datasets.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ HARTREE_IN_EV = 27.211386246  # PyG's QM9 has its energies in eV; here they are 
 
 
 def zinc(folder: Path, places: Sequence[Path]) -> Dataset:
-    """ZINC-12K by PyG's class, its three parts one after another."""
+    """ZINC-12K from PyG's class. Its three parts follow one another."""
     from torch_geometric.datasets import ZINC
 
     parts = {part: list(ZINC(str(folder / "ZINC"), subset=True, split=name)) for part, name in PYG_PARTS.items()}
@@ -37,7 +37,7 @@ def zinc(folder: Path, places: Sequence[Path]) -> Dataset:
 
 
 def molhiv(folder: Path, places: Sequence[Path]) -> Dataset:
-    """ogbg-molhiv by OGB's class, with its scaffold split."""
+    """ogbg-molhiv from OGB's class, with its scaffold split."""
     from ogb.graphproppred import PygGraphPropPredDataset
 
     source = PygGraphPropPredDataset("ogbg-molhiv", root=str(folder))
@@ -53,7 +53,7 @@ def molhiv(folder: Path, places: Sequence[Path]) -> Dataset:
 
 
 def qm9(folder: Path, places: Sequence[Path]) -> Dataset:
-    """QM9 by PyG's class: its first five node columns are the atom types, its edge columns the bond types."""
+    """QM9 from PyG's class, whose first five node columns are the atom types and whose edge columns the bond types."""
     from torch_geometric.datasets import QM9
 
     source = from_pyg(QM9(str(folder / "QM9")), Task("graph", 19, "l1", "mae"))
@@ -75,10 +75,10 @@ def qm9(folder: Path, places: Sequence[Path]) -> Dataset:
 
 
 def alchemy(folder: Path, places: Sequence[Path]) -> Dataset:
-    """ALCHEMY-12K: the molecules by PyG's class, picked by the index files, which one of the places must hold."""
+    """ALCHEMY-12K: the molecules come from PyG's class, and the index files, in one of the places, select them."""
     from torch_geometric.datasets import TUDataset
 
     index = next((p / "alchemy12k" for p in places if (p / "alchemy12k" / "train_al_10.index").is_file()), None)
     if index is None:
-        raise FileNotFoundError("its index files train_al_10.index, val_al_10.index, test_al_10.index are nowhere")
+        raise FileNotFoundError("its index files train_al_10.index, val_al_10.index, test_al_10.index were not found")
     return tu.alchemy(index, Path(TUDataset(str(folder), tu.ALCHEMY).raw_dir))

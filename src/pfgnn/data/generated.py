@@ -1,6 +1,6 @@
-"""The paper's synthetic datasets, drawn afresh from a given generator.
+"""The paper's synthetic datasets, drawn with a given random generator.
 
-Sizes of parts count graphs. What the paper leaves open is settled here and stated in each docstring.
+The size of a part is its number of graphs. The docstrings state how details are chosen that the paper does not specify.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from pfgnn.graphs.generators import random_graph, random_regular, random_tree
 from pfgnn.graphs.graph import Graph, disjoint_union
 
 TRIANGLES_LABELS = range(1, 11)
-TRIANGLES_NODES = range(4, 26)  # train, validation and orig
+TRIANGLES_NODES = range(4, 26)  # numbers of nodes in train, validation and test
 TRIANGLES_LARGE_NODES = range(26, 101)
 
 
@@ -25,9 +25,9 @@ class Generated(NamedTuple):
     """Graphs with labels.
 
     Attributes:
-        graphs: G graphs with N nodes in all, part after part.
-        labels: one for each graph, [G], or one for each node, graph after graph, [N].
-        splits: the graph numbers of each part; empty if the dataset is not divided.
+        graphs: G graphs with N nodes in all, one part after another.
+        labels: One label per graph, shape [G], or one per node, graph after graph, shape [N].
+        splits: Graph numbers of each part. Empty if the dataset has no parts.
     """
 
     graphs: list[Graph]
@@ -41,13 +41,13 @@ def csl(
     skips: Sequence[int] = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16),
     copies: int = 15,
 ) -> Generated:
-    """CSL: randomly relabelled circular skip link graphs, class after class, not divided into parts.
+    """CSL: randomly relabelled circular skip link graphs, one class after another, without parts.
 
     Args:
-        rng: source of the relabellings.
-        nodes: nodes of each graph.
-        skips: the skip length of each class; a graph's label is the place of its skip.
-        copies: graphs of each class.
+        rng: Source of the random relabellings.
+        nodes: Number of nodes of each graph.
+        skips: Skip length of each class. The label of a graph is the index of its skip length.
+        copies: Number of graphs of each class.
     """
     _check_counts(least=0, copies=copies)
     if len(set(skips)) < len(skips):
@@ -60,18 +60,19 @@ def csl(
 def triangles(
     rng: np.random.Generator, train: int = 30000, validation: int = 5000, test: int = 5000, test_large: int = 5000
 ) -> Generated:
-    """TRIANGLES: graphs labelled with their number of triangles; in each part the labels run 1, ..., 10, 1, ..., 10.
+    """TRIANGLES: graphs labelled with their number of triangles. The labels of a part are 1, ..., 10, 1, ..., 10, ...
 
-    A graph has n nodes, n uniform in 4..25, or in 26..100 for test_large, and floor((1 + r) n) edges, r uniform in
-    [0, 1), but at most all n (n - 1) / 2; graphs with the same n and edge count are equally likely. Of each label the
-    first graphs drawn are kept, none twice, and those of 4..25 nodes are dealt to the three parts at random.
+    The number of nodes n is uniform in 4..25, or in 26..100 for test_large. The number of edges is floor((1 + r) n),
+    with r uniform in [0, 1), but at most n (n - 1) / 2. All graphs with the same n and number of edges are equally
+    likely. For each label the first distinct graphs drawn are kept. Those with 4..25 nodes are assigned to train,
+    validation and test at random.
 
     Args:
-        rng: source of all draws.
-        train: size, a multiple of 10; so are the others.
-        validation: size.
-        test: size of the test part with as many nodes as in train (orig).
-        test_large: size of the test part with more nodes.
+        rng: Source of all random draws.
+        train: Size of train, a multiple of 10.
+        validation: Size of validation, a multiple of 10.
+        test: Size of the test part with 4..25 nodes (orig), a multiple of 10.
+        test_large: Size of the test part with 26..100 nodes, a multiple of 10.
     """
     labels = len(TRIANGLES_LABELS)
     _check_counts(least=0, multiple=labels, train=train, validation=validation, test=test, test_large=test_large)
@@ -89,18 +90,18 @@ def lcc(
     nodes: int = 20,
     large_nodes: int = 100,
 ) -> Generated:
-    """LCC: random 3-regular graphs; a node's label is the number of edges among its neighbours, 0, 1 or 2.
+    """LCC: random 3-regular graphs. The label of a node is the number of edges among its neighbours: 0, 1 or 2.
 
-    That is 3 times its local clustering coefficient. All graphs are connected, as the published ones happen to be,
-    which also rules out the label 3, found only in a component of 4 nodes.
+    This is 3 times its local clustering coefficient. All graphs are connected, as the published ones are. So the label
+    3 does not occur: only the nodes of a component with 4 nodes have it.
 
     Args:
-        rng: source of all draws.
-        train: size.
-        test: size of test set N.
-        test_large: size of test set X.
-        nodes: nodes of each graph of train and test, an even number from 6.
-        large_nodes: nodes of each graph of test_large, an even number from 6.
+        rng: Source of all random draws.
+        train: Size of train.
+        test: Size of test set N.
+        test_large: Size of test set X.
+        nodes: Number of nodes of each graph of train and test, an even number of at least 6.
+        large_nodes: Number of nodes of each graph of test_large, an even number of at least 6.
     """
     sizes = {"train": train, "test": test, "test-large": test_large}
     _check_counts(least=0, train=train, test=test, test_large=test_large)
@@ -114,14 +115,14 @@ def lcc(
 def connectivity(rng: np.random.Generator, train: int = 100, test: int = 40, nodes: int = 20) -> Generated:
     """Connectivity: two random connected graphs side by side (label 0), then the same with an edge between them (1).
 
-    The two have half of the nodes each. Both are a uniform random tree and a number of further edges that is uniform
-    from 0 to the number of nodes, so that the edge count says little about the label.
+    Each of the two has half of the nodes. It is a uniform random tree with further edges. Their number is uniform from
+    0 to its number of nodes, so the number of edges says little about the label.
 
     Args:
-        rng: source of all draws.
-        train: size, an even number.
-        test: size, an even number.
-        nodes: nodes of each graph, at least 2.
+        rng: Source of all random draws.
+        train: Size of train, an even number.
+        test: Size of test, an even number.
+        nodes: Number of nodes of each graph, at least 2.
     """
     _check_counts(least=2, nodes=nodes)
 
@@ -135,16 +136,16 @@ def connectivity(rng: np.random.Generator, train: int = 100, test: int = 40, nod
 
 
 def planarity(rng: np.random.Generator, train: int = 100, test: int = 40, nodes: int = 20) -> Generated:
-    """Planarity: random 3-regular graphs, connected or not, by turns one that is not planar (label 0) and one that is.
+    """Planarity: random 3-regular graphs, alternately one that is not planar (label 0) and one that is (label 1).
 
-    All have degree 3, so that degrees give no label away. Of 20 nodes, about one such graph in 17 is planar, and with
-    more nodes ever fewer are.
+    The graphs may be disconnected. All nodes have degree 3, so the degrees say nothing about the label. With 20 nodes,
+    about one such graph in 17 is planar. With more nodes, planar graphs are rarer.
 
     Args:
-        rng: source of all draws.
-        train: size, an even number.
-        test: size, an even number.
-        nodes: nodes of each graph, an even number from 6.
+        rng: Source of all random draws.
+        train: Size of train, an even number.
+        test: Size of test, an even number.
+        nodes: Number of nodes of each graph, an even number of at least 6.
     """
     _check_counts(least=6, multiple=2, nodes=nodes)
 
@@ -162,15 +163,15 @@ def planarity(rng: np.random.Generator, train: int = 100, test: int = 40, nodes:
 def bipartiteness(rng: np.random.Generator, train: int = 100, test: int = 40, nodes: int = 20) -> Generated:
     """Bipartiteness: a random bipartite graph with one more edge within a group (label 0), then between the groups (1).
 
-    The groups have half of the nodes each. The number of edges between them is uniform from that of nodes to
-    twice as many, but leaves at least one pair apart. The edge within a group joins nodes that a path joins already, so
-    it closes a cycle of odd length.
+    Each of the two groups has half of the n nodes. The number of edges of the bipartite graph is uniform in n..2n, but
+    small enough that at least one pair between the groups is not joined. The edge within a group joins two nodes that
+    a path connects already, so it closes a cycle of odd length.
 
     Args:
-        rng: source of all draws.
-        train: size, an even number.
-        test: size, an even number.
-        nodes: nodes of each graph, at least 4.
+        rng: Source of all random draws.
+        train: Size of train, an even number.
+        test: Size of test, an even number.
+        nodes: Number of nodes n of each graph, at least 4.
     """
     _check_counts(least=4, nodes=nodes)
     group = np.arange(nodes) < nodes // 2
@@ -187,22 +188,22 @@ def bipartiteness(rng: np.random.Generator, train: int = 100, test: int = 40, no
 
 
 def _pairs(pair: Callable[[], tuple[Graph, Graph]], train: int, test: int) -> Generated:
-    """A dataset of pairs of a graph without a property (label 0) and one with it (label 1)."""
+    """A dataset from a function that draws a graph without a property (label 0) and one with it (label 1)."""
     _check_counts(least=0, multiple=2, train=train, test=test)
     graphs = [graph for _ in range((train + test) // 2) for graph in pair()]
     return Generated(graphs, np.arange(len(graphs)) % 2, consecutive({"train": train, "test": test}))
 
 
 def consecutive(sizes: Mapping[str, int]) -> dict[str, IntArray]:
-    """The graph numbers of parts that follow each other."""
+    """The graph numbers of parts that follow one another, from their sizes."""
     ends = np.cumsum(list(sizes.values()))
     return {part: np.arange(end - size, end) for (part, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 def _graphs_with_triangles(count: int, nodes: range, rng: np.random.Generator) -> list[Graph]:
-    """Different graphs by the recipe of TRIANGLES, [count]; their numbers of triangles run through the labels."""
+    """Distinct graphs [count] for :func:`triangles`. Their numbers of triangles are 1, ..., 10, 1, ..., 10, ..."""
     share = count // len(TRIANGLES_LABELS)
-    kept: dict[int, dict[Graph, None]] = {label: {} for label in TRIANGLES_LABELS}  # a set would forget the order
+    kept: dict[int, dict[Graph, None]] = {label: {} for label in TRIANGLES_LABELS}  # a set would not keep the order
     while any(len(graphs) < share for graphs in kept.values()):
         n = int(rng.integers(nodes.start, nodes.stop))
         m = min(int((1 + rng.random()) * n), n * (n - 1) // 2)
@@ -210,7 +211,7 @@ def _graphs_with_triangles(count: int, nodes: range, rng: np.random.Generator) -
         graphs = kept.get(_triangles_at(graph).sum() // 3)
         if graphs is not None and len(graphs) < share:
             graphs[graph] = None
-    # Graphs of few nodes are soon all drawn, so the first of a label are smaller than the rest.
+    # There are few distinct small graphs, and they are drawn early. So the first graphs of a label are smaller.
     columns = [list(graphs) for graphs in kept.values()]
     for column in columns:
         rng.shuffle(column)
@@ -218,7 +219,7 @@ def _graphs_with_triangles(count: int, nodes: range, rng: np.random.Generator) -
 
 
 def _random_connected(n: int, rng: np.random.Generator) -> Graph:
-    """A random tree on n nodes with 0 to n further edges, as far as there are pairs for them."""
+    """A random tree on n nodes with 0 to n further edges, or fewer if there are fewer free pairs."""
     tree = random_tree(n, rng)
     absent = np.argwhere(np.triu(~_adjacency(tree), 1))
     further = rng.integers(min(n, len(absent)) + 1)
@@ -233,12 +234,12 @@ def _random_connected_cubic(n: int, rng: np.random.Generator) -> Graph:
 
 
 def _add_edges(graph: Graph, edges: IntArray) -> Graph:
-    """A graph with further edges [m, 2]."""
+    """The graph with further edges [m, 2]."""
     return Graph(graph.num_nodes, np.concatenate([graph.edges, edges]))
 
 
 def _adjacency(graph: Graph) -> BoolArray:
-    """The adjacency matrix, [n, n]."""
+    """The adjacency matrix, shape [n, n]."""
     adjacency = np.zeros((graph.num_nodes, graph.num_nodes), dtype=np.bool_)
     u, v = graph.edges.T
     adjacency[u, v] = adjacency[v, u] = True
@@ -246,13 +247,13 @@ def _adjacency(graph: Graph) -> BoolArray:
 
 
 def _triangles_at(graph: Graph) -> IntArray:
-    """The number of triangles at each node, which is that of edges among its neighbours, [n]."""
-    adjacency = _adjacency(graph).astype(np.float32)  # multiplied far faster than integers, and exact
+    """The number of triangles at each node, shape [n]. It equals the number of edges among the node's neighbours."""
+    adjacency = _adjacency(graph).astype(np.float32)  # exact, and much faster to multiply than integers
     return (adjacency @ adjacency * adjacency).sum(axis=1).astype(np.int64) // 2
 
 
 def _linked(graph: Graph) -> BoolArray:
-    """Whether a path joins each two nodes, [n, n]."""
+    """Whether a path connects nodes i and j, shape [n, n]."""
     component = np.zeros(graph.num_nodes, dtype=np.int64)
     for number, members in enumerate(nx.connected_components(to_networkx(graph))):
         component[list(members)] = number
@@ -260,7 +261,7 @@ def _linked(graph: Graph) -> BoolArray:
 
 
 def _check_counts(*, least: int, multiple: int = 1, **counts: int) -> None:
-    """Refuse an argument that is no integer, is less than `least` or is no multiple of `multiple`."""
+    """Raise an error unless each count is an integer, at least `least` and a multiple of `multiple`."""
     rule = f"at least {least}" + (f" and a multiple of {multiple}" if multiple > 1 else "")
     for name, count in counts.items():
         if isinstance(count, bool) or not isinstance(count, int | np.integer):

@@ -1,4 +1,4 @@
-"""Loading a named dataset: where it is looked for, and how it is packed on first use."""
+"""Load a named dataset: search for it in several folders, and pack it on first use."""
 
 import os
 import zlib
@@ -14,14 +14,14 @@ from pfgnn.errors import InputError, InputTypeError
 
 
 def load(name: str, root: str | Path | None = None, **options: Any) -> Dataset:
-    """The named dataset with its parts, task and metric.
+    """Load a named dataset with its parts, task and metric.
 
     Args:
-        name: one of the catalogue, see ``pfgnn data list``.
-        root: a folder to look in first; then come the one named by PFGNN_DATA and the user's cache. There it lies
-            packed, as NAME.pfgnn, or as its published files in a folder of their own.
-        options: ``edge_features=False`` leaves the edges bare. Any other is one of the generator, such as ``seed``,
-            and the dataset is generated.
+        name: A name of the catalogue, see ``pfgnn data list``.
+        root: The folder that is searched first. Then come the folder that PFGNN_DATA names and the user's cache. Each
+            may hold the dataset as a packed file NAME.pfgnn, or the published files in a subfolder.
+        options: ``edge_features=False`` removes the edge features. Any other option, such as ``seed``, is passed to the
+            generator, and the dataset is generated.
     """
     entry = find_entry(name)
     edge_features = options.pop("edge_features", True)
@@ -51,12 +51,12 @@ def find(name: str, root: str | Path | None = None) -> Path | None:
 
 
 def places(root: str | Path | None = None) -> list[Path]:
-    """The folders where datasets are looked for, in order."""
+    """The folders that are searched for datasets, in order."""
     named = {"root": root, "PFGNN_DATA": os.environ.get("PFGNN_DATA")}
     given = {name: Path(place).expanduser() for name, place in named.items() if place}
     for name, place in given.items():
         if not place.is_dir():
-            raise InputError(f"{name} must name a folder, but {place} is none")
+            raise InputError(f"{name} must name a folder, but {place} is not a folder")
     return [*given.values(), cache_folder()]
 
 
@@ -66,7 +66,7 @@ def cache_folder() -> Path:
 
 
 def _open(name: str, entry: Entry, found: Path) -> Dataset:
-    """A packed file, or published files, packed into the cache the first time under their checksum."""
+    """Open a packed file, or read published files. These are packed into the cache once, named by their checksum."""
     if found.is_file() or entry.read is None:
         dataset = Dataset.open(found)
         if dataset.name != name:
@@ -78,28 +78,31 @@ def _open(name: str, entry: Entry, found: Path) -> Dataset:
     path = cache_folder() / f"{name}-{pfgnn.__version__}-{crc:08x}.pfgnn"
     try:
         return Dataset.open(path)
-    except (OSError, ValueError):  # not packed yet, or by another version
+    except (OSError, ValueError):  # not packed yet, or not readable
         dataset = entry.read(found)
     return _keep(dataset, path)
 
 
 def _keep(dataset: Dataset, path: Path) -> Dataset:
-    """The dataset, from its packed file if it can be written."""
+    """Save the dataset and open the packed file. If it cannot be written, return the dataset itself."""
     try:
         dataset.save(path)
-    except OSError:  # a cache that cannot be written costs time, nothing else
+    except OSError:  # without the file, the dataset is only made again next time
         return dataset
     return Dataset.open(path)
 
 
 def _generate(name: str, entry: Entry, options: dict[str, Any]) -> Dataset:
-    """Made anew, or taken from the cache, where it lies by options and by the code that makes it."""
+    """Generate the dataset, or take it from the cache.
+
+    The name of the cached file depends on the options and on the source code of the generators.
+    """
     assert entry.generate is not None
     made_by = zlib.crc32(Path(generated.__file__).read_bytes(), zlib.crc32(repr(sorted(options.items())).encode()))
     path = cache_folder() / f"{name}-{pfgnn.__version__}-generated-{made_by:08x}.pfgnn"
     try:
         return Dataset.open(path)
-    except (OSError, ValueError):  # not made yet
+    except (OSError, ValueError):  # not generated yet, or not readable
         pass
     try:
         dataset = entry.generate(**options)
@@ -115,12 +118,12 @@ def _generate(name: str, entry: Entry, options: dict[str, Any]) -> Dataset:
 def _fetch(name: str, entry: Entry, others: list[Path]) -> Dataset:
     try:
         if entry.fetch is None:
-            raise ConnectionError("no public class fetches it")
+            raise ConnectionError("pfgnn cannot download it")
         dataset = entry.fetch(cache_folder() / "fetched", others)
-    except Exception as error:  # whatever a foreign class raises, the user needs the same sentence
+    except Exception as error:  # the classes of PyG and OGB can raise anything
         raise InputError(
-            f"{name} is not here, and fetching it failed ({_first_line(error)}); give it by root=FOLDER or "
-            f"PFGNN_DATA=FOLDER, with {', '.join(entry.files)} in FOLDER/{entry.folder}, or as {name}.pfgnn in "
+            f"{name} was not found, and fetching it failed ({_first_line(error)}); set root=FOLDER or "
+            f"PFGNN_DATA=FOLDER, with {', '.join(entry.files)} in FOLDER/{entry.folder}, or put {name}.pfgnn in "
             f"{cache_folder()}"
         ) from error
     dataset.save(cache_folder() / f"{name}.pfgnn")

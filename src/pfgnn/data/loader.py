@@ -1,4 +1,4 @@
-"""Batches: index lists turned into one graph of many by vectorised gathering, on any device."""
+"""Make batches on any device: the rows of the chosen graphs are gathered with a few vectorised operations."""
 
 from collections.abc import Iterator
 
@@ -15,22 +15,25 @@ from pfgnn.errors import InputError
 
 Indices = npt.NDArray[np.int64]
 
-# Batches are gathered this many nodes and edges at a time: enough to spread the ops' overhead, and some megabytes.
+# Batches are gathered in groups of about this many nodes and edges. This is large enough to make the overhead of the
+# operations small, and takes some megabytes.
 ROWS_AT_ONCE = 2**20
 
 
 class Resident:
-    """A dataset's arrays as tensors on a device, in their small dtypes.
+    """The arrays of a dataset as tensors on a device, in their small dtypes.
 
-    Args: dataset: the dataset.  device: where the arrays live and the batches are made.
+    Args:
+        dataset: The dataset.
+        device: The device that stores the tensors and makes the batches.
     """
 
     def __init__(self, dataset: Dataset, device: torch.device | str = "cpu") -> None:
         self.node_level = dataset.task.level == "node"
         classes = dataset.task.loss in ("cross_entropy", "weighted_cross_entropy", "none")
-        self.y_dtype = torch.int64 if classes else torch.float32  # of integer targets, as the loss wants them
+        self.y_dtype = torch.int64 if classes else torch.float32  # the dtype that the loss needs for integer targets
         self.device = torch.device(device)
-        # What is known a graph stays on the CPU, so that no size has to be asked of the device.
+        # The counts stay on the CPU, so that no size has to be read from the device.
         self.node_counts, self.edge_counts = (c.astype(np.int64) for c in (dataset.node_counts, dataset.edge_counts))
         self.node_first, self.edge_first = _before(self.node_counts), _before(self.edge_counts)
         source, target = dataset.edges
@@ -45,7 +48,7 @@ class Resident:
             "target": target,
         }
         self.graphs_at_once = ROWS_AT_ONCE * len(dataset) // (num_nodes + len(target))
-        # Row numbers of half the width where they fit: what bounds a batch is the memory it moves.
+        # Use int32 for row numbers if they fit: the speed of making a batch is limited by memory traffic.
         self.row_dtype = torch.int32 if max(num_nodes, len(target)) < 2**31 else torch.int64
         self.tensors = {
             name: torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
@@ -54,22 +57,22 @@ class Resident:
         }
 
     def multiples(self, graphs: Indices, batch_size: int) -> tuple[int, int] | None:
-        """To what multiples batches of these graphs are best padded, see :func:`choose_multiples`."""
+        """The multiples to which batches of these graphs are padded. See :func:`choose_multiples`."""
         return choose_multiples(self.node_counts[graphs], self.edge_counts[graphs], batch_size)
 
     def collate(self, graphs: npt.ArrayLike) -> GraphBatch:
-        """The batch of the graphs of the given numbers, in their order."""
+        """One batch of the graphs with the given numbers, in that order."""
         numbers = check_numbers("graphs", graphs, len(self.node_counts))
         if not len(numbers):
             raise InputError("graphs must hold at least one number, but it is empty")
         return next(self.batches(numbers, len(numbers)))
 
     def batches(self, graphs: Indices, batch_size: int) -> Iterator[GraphBatch]:
-        """The graphs of the given numbers in batches: gathered all at once, for the ops' overhead, then cut up."""
+        """The graphs with the given numbers in batches. They are gathered all at once to save overhead, then split."""
         place = np.arange(len(graphs))
         begins, within = place[::batch_size], place % batch_size
         sizes, lengths = self.node_counts[graphs], self.edge_counts[graphs]
-        nodes, edges = (np.add.reduceat(counts, begins) for counts in (sizes, lengths))  # of each batch
+        nodes, edges = (np.add.reduceat(counts, begins) for counts in (sizes, lengths))  # totals of each batch
         first = _before(sizes)
         chosen = self._put(graphs)
         node_rows = self._spread(self.node_first[graphs], sizes, slope=1)
@@ -98,13 +101,19 @@ class Resident:
             yield GraphBatch(**dict(zip(columns, fields, strict=True)), node_level=self.node_level)
 
     def _spread(self, values: Indices, counts: Indices, slope: int = 0) -> Tensor:
-        """Numbers a graph as numbers a row: values[g] + slope * i in the i-th of the counts[g] rows of graph g.
+        """Turn one number per graph into one number per row: row i of graph g gets values[g] + slope * i.
 
-        They are the running sum of the jumps where graphs begin: twice as fast as repeat_interleave on a CPU.
+        This is the cumulative sum of the jumps at the first rows of the graphs. On a CPU it is twice as fast as
+        repeat_interleave.
+
+        Args:
+            values: One number per graph, shape [G].
+            counts: Number of rows of each graph, shape [G].
+            slope: Increase from one row of a graph to the next.
         """
         begins = _before(counts)
         jumps = np.diff(values - slope * begins, prepend=slope)
-        # One place more, for the last graph may begin after the last row, if it has none.
+        # One entry more, because a last graph without rows begins after the last row.
         rises = torch.full((int(counts.sum()) + 1,), slope, dtype=self.row_dtype, device=self.device)
         return rises.index_add_(0, self._put(begins), self._put(jumps).to(self.row_dtype)).cumsum_(0)[:-1]
 
@@ -113,17 +122,18 @@ class Resident:
 
 
 class Loader:
-    """The batches of an epoch.
+    """Batches of a dataset. Each iteration is one epoch.
 
     Args:
-        dataset: a dataset, or one that is resident on a device already.
-        graphs: the numbers of the graphs to go through; all by default.
-        batch_size: graphs a batch; the last may have fewer.
-        shuffle: a new order each epoch, which follows from seed and epoch alone; see :meth:`epoch`.
-        seed: of the order.
-        pad: pad nodes and edges to multiples of these two numbers, so that few shapes occur; None for none.
-        rank, world: which of how many devices this is; each gets every ``world``-th graph of a batch, and where the
-            batch does not come out even, its first graph once more.
+        dataset: A dataset, or a :class:`Resident` with a dataset that is already on a device.
+        graphs: Numbers of the graphs to use. By default all.
+        batch_size: Graphs per batch. The last batch may have fewer.
+        shuffle: Use a new order in each epoch. It depends only on the seed and the number of the epoch.
+        seed: Seed of the order.
+        pad: Pad nodes and edges to multiples of these two numbers, so that few shapes occur. None for no padding.
+        rank: Number of this device, from 0.
+        world: Number of devices. Device ``rank`` gets every ``world``-th graph of a batch, from graph ``rank`` on. If
+            this gives it one graph less than other devices, it also gets the first graph of the batch.
     """
 
     def __init__(
@@ -148,16 +158,16 @@ class Loader:
         self.rank, self.world = rank, world
 
     def __len__(self) -> int:
-        """Number of batches an epoch."""
+        """Number of batches per epoch."""
         return -(-len(self.graphs) // self.batch_size)
 
     def __iter__(self) -> Iterator[GraphBatch]:
-        """The batches of the next epoch: 0 the first time, then 1, and so on."""
+        """The batches of the next epoch. The first iteration is epoch 0, the next is epoch 1, and so on."""
         self.epochs_begun += 1
         return self.epoch(self.epochs_begun - 1)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[GraphBatch]:
-        """The batches of one epoch from the ``start``-th on, in an order of the epoch's own if shuffled."""
+        """The batches of one epoch, from batch ``start`` on. With ``shuffle``, each epoch has its own order."""
         order = self.graphs
         if self.shuffle:
             order = np.random.default_rng([self.seed, number]).permutation(order)
@@ -169,7 +179,7 @@ class Loader:
                 yield batch if self.pad is None else pad_batch(batch, *self.pad)
 
     def _own(self, order: Indices) -> Indices:
-        """This device's graphs of every batch."""
+        """The graphs of every batch that belong to this device."""
         if self.world == 1:
             return order
         own = []
@@ -187,6 +197,6 @@ def _before(counts: Indices) -> Indices:
 
 def _rows(array: Tensor, rows: Tensor) -> Tensor:
     """The rows of an array [R] or [R, C]."""
-    if array.dim() == 2 and array.shape[1] == 1:  # one axis is gathered several times as fast
+    if array.dim() == 2 and array.shape[1] == 1:  # it is several times faster to gather from one axis
         return array.view(-1).index_select(0, rows)[:, None]
     return array.index_select(0, rows)

@@ -1,7 +1,7 @@
 """Molecules as arrays: the published features of OGB, ZINC and QM9 from SMILES (extra `chem`).
 
-A feature set is a table. Each of its columns says what RDKit is asked about an atom or a bond, and lists the answers in
-the order of their indices.
+A feature set has columns for atoms and columns for bonds. Each column has a function that reads a property from RDKit,
+and a list of the possible values in the order of their indices.
 """
 
 import multiprocessing
@@ -22,9 +22,10 @@ from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.smiles import rdkit_modules
 
-CHUNK = 500  # molecules handed to a process at once
-MISC = "misc"
+CHUNK = 500  # number of molecules that a process gets at a time
+MISC = "misc"  # stands for all values that are not listed
 FLAG = (False, True)
+# The atom types of ZINC in the order of their indices, as `_zinc_atom` writes them.
 ZINC_ATOMS = (
     *("C", "O", "N", "F", "C H1", "S", "Cl", "O -", "N H1 +", "Br", "N H3 +", "N H2 +", "N +", "N -"),
     *("S -", "I", "P", "O H1 +", "N H1 -", "O +", "S +", "P H1", "P H2", "C H2 -", "P +", "S H1 +", "C H1 -", "P H1 +"),
@@ -32,12 +33,12 @@ ZINC_ATOMS = (
 
 
 class Molecule(NamedTuple):
-    """A molecular graph whose labels are indices among the categories of their column.
+    """A molecular graph. Each feature is the index of a category.
 
     Attributes:
-        x: features of the atoms, int64 [n, F].
-        edge_index: the atoms (i, j) of each bond, followed by (j, i), int64 [2, e].
-        edge_attr: features of the bond under each edge, int64 [e, G].
+        x: Features of the atoms, int64 [n, F].
+        edge_index: Atoms (i, j) of each bond, followed by (j, i), int64 [2, e].
+        edge_attr: Features of the bond of each edge, int64 [e, Fe].
     """
 
     x: IntArray
@@ -49,22 +50,22 @@ class Column:
     """One categorical feature of atoms or bonds.
 
     Args:
-        name: what a message calls the feature.
-        read: gives RDKit's answer for an atom or a bond.
-        values: the answers in the order of their indices; a last value `MISC` takes all answers that are not listed.
-        first: index of the first value.
+        name: Name of the feature in error messages.
+        read: Reads the value of the feature from an RDKit atom or bond.
+        values: The possible values in the order of their indices. A last value `MISC` stands for all other values.
+        first: Index of the first value.
     """
 
     def __init__(self, name: str, read: Callable[[Any], Any], values: Iterable[object], first: int = 0) -> None:
         self.name = name
         self.read = read
-        self.values = tuple(map(str, values))  # RDKit's enumerations print their names
+        self.values = tuple(map(str, values))  # str gives the names of RDKit's enumerations
         self.first = first
         self.categories = first + len(self.values)
-        self.known: dict[Any, int] = {}  # index of every answer met so far
+        self.known: dict[Any, int] = {}  # index of every value seen so far
 
     def indices(self, items: Iterable[Any]) -> list[int]:
-        """The indices of a molecule's atoms or bonds."""
+        """The index of the feature for each of a molecule's atoms or bonds."""
         answers = list(map(self.read, items))
         for answer in set(answers) - self.known.keys():
             self.known[answer] = self._index(answer)
@@ -83,9 +84,9 @@ class FeatureSet(NamedTuple):
     """How a SMILES becomes a `Molecule`.
 
     Attributes:
-        parse: gives RDKit's molecule.
-        atoms: the columns of `x`.
-        bonds: the columns of `edge_attr`.
+        parse: Turns a SMILES into an RDKit molecule.
+        atoms: The columns of `x`.
+        bonds: The columns of `edge_attr`.
     """
 
     parse: Callable[[str], Any]
@@ -94,18 +95,18 @@ class FeatureSet(NamedTuple):
 
     @property
     def node_categories(self) -> tuple[int, ...]:
-        """How many categories each column of `x` has, [F]."""
+        """Number of categories of each column of `x`, length F."""
         return tuple(column.categories for column in self.atoms)
 
     @property
     def edge_categories(self) -> tuple[int, ...]:
-        """How many categories each column of `edge_attr` has, [G]."""
+        """Number of categories of each column of `edge_attr`, length Fe."""
         return tuple(column.categories for column in self.bonds)
 
     def featurise(self, smiles: str) -> Molecule:
-        """Read a molecule; one that is invalid, or that the features cannot describe, is a ValueError."""
+        """Read a molecule. Raises a ValueError if it is invalid or has a value that the columns do not list."""
         molecule = self.parse(smiles)
-        # Asking by number takes a third of the time of RDKit's own iterators.
+        # Access by index takes a third of the time of RDKit's own iterators.
         atoms = [molecule.GetAtomWithIdx(i) for i in range(molecule.GetNumAtoms())]
         bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
         if not atoms:
@@ -119,14 +120,15 @@ class FeatureSet(NamedTuple):
         return Molecule(
             x=np.array(x, dtype=np.int64).T.copy(),
             edge_index=np.stack([ends, ends[::-1]], axis=2).reshape(2, -1),  # [2, b, 2] -> [2, e]
-            edge_attr=np.array(labels, dtype=np.int64).T.repeat(2, axis=0),  # [b, G] -> [e, G]
+            edge_attr=np.array(labels, dtype=np.int64).T.repeat(2, axis=0),  # [b, Fe] -> [e, Fe]
         )
 
 
 def scaffold(smiles: str) -> str:
-    """The Bemis–Murcko scaffold of a molecule with its chirality, by which OGB and MoleculeNet split; "" without rings.
+    """The Bemis–Murcko scaffold of a molecule as SMILES, with chirality; "" if the molecule has no rings.
 
-    Two molecules have the same scaffold if these SMILES are equal, within one version of RDKit.
+    OGB and MoleculeNet split by this scaffold. Two molecules have the same scaffold if these SMILES are equal. Compare
+    only SMILES of the same version of RDKit.
     """
     molecule = _parse(smiles)
     from rdkit.Chem.Scaffolds import MurckoScaffold
@@ -136,12 +138,12 @@ def scaffold(smiles: str) -> str:
 
 
 def featurise_many(smiles: Sequence[str], features: str, processes: int = 1) -> Iterator[Molecule | ValueError]:
-    """Read molecules, lazily and in order; what cannot be read gives its error in place of a molecule.
+    """Read molecules, lazily and in order. A molecule that cannot be read gives its error instead.
 
     Args:
-        smiles: the molecules.
-        features: a name in `FEATURES`.
-        processes: how many processes share the work; they are spawned, so a script needs its `__main__` guard.
+        smiles: The molecules.
+        features: A name in `FEATURES`.
+        processes: Number of processes. They are spawned, so a script needs an `if __name__ == "__main__"` guard.
     """
     if features not in FEATURES:
         raise InputError(f"features is {features!r}, but must be one of: {', '.join(FEATURES)}")
@@ -175,10 +177,10 @@ def _parse(smiles: str) -> Any:
 
 
 def _parse_kekulised(smiles: str) -> Any:
-    """Write the molecule as kekulised SMILES and take its atoms and bonds as they stand there, like ZINC's authors."""
+    """Write the molecule as kekulised SMILES, and read it again without sanitising, as ZINC's authors do."""
     chem, _ = rdkit_modules()
     molecule = _parse(smiles)
-    # Not chem.Kekulize, which in newer versions of RDKit places the double bonds otherwise.
+    # chem.Kekulize is not used, because newer versions of RDKit place the double bonds differently.
     chem.SanitizeMol(molecule, chem.SANITIZE_KEKULIZE)
     return chem.MolFromSmiles(chem.MolToSmiles(molecule), sanitize=False)
 
@@ -189,14 +191,14 @@ def _parse_with_hydrogens(smiles: str) -> Any:
 
 
 def _zinc_atom(atom: Any) -> str:
-    """Symbol, hydrogens and charge of an atom as its SMILES writes it; only brackets name hydrogens."""
+    """Symbol, hydrogens and charge of an atom. Only hydrogens that the SMILES writes, in brackets, count."""
     hydrogens, charge = atom.GetNumExplicitHs(), atom.GetFormalCharge()
     parts = [atom.GetSymbol(), f"H{hydrogens}" if hydrogens else "", "+" * charge or "-" * -charge]
     return " ".join(filter(None, parts))
 
 
 FEATURES = {
-    # Open Graph Benchmark: atoms and bonds as RDKit parses them, hydrogens counted.
+    # Open Graph Benchmark: atoms and bonds as RDKit parses them. Hydrogens are counted at their atom.
     "ogb": FeatureSet(
         _parse,
         atoms=(
@@ -224,13 +226,14 @@ FEATURES = {
             Column("conjugated", methodcaller("GetIsConjugated"), FLAG),
         ),
     ),
-    # Benchmarking GNNs: atoms told apart by charge and bracketed hydrogens, bonds kekulised; bond type 0 is no bond.
+    # Benchmarking GNNs: the atom type includes the charge and hydrogens in brackets. Bonds are kekulised. Bond type 0
+    # means no bond.
     "zinc": FeatureSet(
         _parse_kekulised,
         atoms=(Column("atom type", _zinc_atom, ZINC_ATOMS),),
         bonds=(Column("bond type", methodcaller("GetBondType"), ["SINGLE", "DOUBLE", "TRIPLE"], first=1),),
     ),
-    # QM9: hydrogens are atoms; bond type 0 is no bond.
+    # QM9: hydrogens are atoms. Bond type 0 means no bond.
     "qm9": FeatureSet(
         _parse_with_hydrogens,
         atoms=(Column("atom type", methodcaller("GetSymbol"), ["H", "C", "N", "O", "F"]),),
@@ -251,13 +254,13 @@ def from_smiles(
     """A dataset from molecules.
 
     Args:
-        smiles: a molecule each.
-        y: one row of targets a molecule.
-        features: which, see :func:`featurise_many`.
-        task: by default guessed from y.
-        name: of the dataset.
-        processes: how many work at it.
-        parts: splits and the like, as for :class:`Dataset`.
+        smiles: The molecules.
+        y: Targets, one row per molecule.
+        features: Name of the feature set: ogb, zinc or qm9.
+        task: The task. By default guessed from y, see :func:`pfgnn.data.columns.guess_task`.
+        name: Name of the dataset.
+        processes: Number of processes, see :func:`featurise_many`.
+        parts: Further arguments of :class:`Dataset`, such as splits.
     """
     if isinstance(smiles, str):
         raise InputTypeError(f"smiles must be a sequence of SMILES, but it is one string, {smiles!r}")

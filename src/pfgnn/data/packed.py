@@ -1,9 +1,14 @@
-"""One file for one dataset: a JSON header, then flat arrays, ready to be mapped into memory.
+"""Packed files: a JSON header and flat arrays in one file, which can be mapped into memory.
 
-Layout: 8 bytes of magic; the format version, the header's length and its checksum (4 bytes each, little endian); the
-header; the arrays, each at a multiple of 64 bytes. The header holds every array's dtype, shape, checksum and offset
-from where they begin, and their size in all, so that a foreign, truncated or damaged file is found when it is opened.
-Nothing is ever unpickled.
+The file consists of these parts:
+
+1. 8 magic bytes, which mark the format.
+2. The format version, the length of the header and its checksum, 4 bytes each, little endian.
+3. The header. It holds the dtype, shape, checksum and offset of every array, and the total size of the arrays. Offsets
+   count from the start of part 4.
+4. The arrays. Each one starts at a multiple of 64 bytes.
+
+So a truncated or damaged file, or a file of another format, is detected when it is opened. Nothing is unpickled.
 """
 
 import json
@@ -31,7 +36,7 @@ Array = npt.NDArray[Any]
 
 
 def write_packed(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, object]) -> None:
-    """Write arrays and JSON-like ``meta`` to one file, whole or not at all."""
+    """Write arrays and ``meta``, values that JSON can store, to one file, completely or not at all."""
     blocks, entries, end = {}, {}, 0
     for name, array in arrays.items():
         if array.dtype.str not in DTYPES:
@@ -51,13 +56,17 @@ def write_packed(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, obj
             for offset, block in blocks.items():
                 file.seek(first + offset)
                 file.write(block.data)
-            file.truncate(first + end)  # also where only empty arrays, or none, come last
+            file.truncate(first + end)  # sets the size if there are no arrays or the last ones are empty
 
     write_atomically(path, write)
 
 
 def read_packed(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Map a packed file into memory and check it: its arrays, copied on write, and its ``meta``."""
+    """Map a packed file into memory and check it.
+
+    Returns:
+        The arrays, by name, and ``meta``. Changes of an array are not written to the file.
+    """
     with path.open("rb") as file:
         start = file.read(PREAMBLE.size)
     if len(start) < PREAMBLE.size or not start.startswith(MAGIC):
@@ -66,9 +75,9 @@ def read_packed(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         )
     _, version, length, crc = PREAMBLE.unpack(start)
     if version != VERSION:
-        raise InputError(f"{path} has format version {version}, but this is version {VERSION}; {REMEDY}")
+        raise InputError(f"{path} has format version {version}, but must have version {VERSION}; {REMEDY}")
     whole = np.memmap(path, dtype=np.uint8, mode="c")
-    header_bytes = whole[PREAMBLE.size : PREAMBLE.size + length]  # a slice of the map: a wrong length costs nothing
+    header_bytes = whole[PREAMBLE.size : PREAMBLE.size + length]  # a slice copies nothing, even if the length is wrong
     if len(header_bytes) < length or zlib.crc32(header_bytes.data) != crc:
         raise InputError(f"{path} is truncated or damaged in its header; {REMEDY}")
     header = json.loads(header_bytes.tobytes())
@@ -88,5 +97,5 @@ def read_packed(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def _aligned(position: int) -> int:
-    """The next multiple of the alignment."""
+    """The position, rounded up to a multiple of the alignment."""
     return position + -position % ALIGNMENT

@@ -1,4 +1,4 @@
-"""Padding: batches filled up to few shapes, each of which a CUDA graph can hold."""
+"""Padding: fill up batches so that only a few shapes occur, because a CUDA graph works for one shape."""
 
 import math
 
@@ -12,16 +12,20 @@ from pfgnn.errors import InputError
 
 Indices = npt.NDArray[np.int64]
 
-MOST_LOOPS = 4  # at a node that is padding
-PADDING_SIZE = 32  # about how many nodes a graph has that is padding, unless the loops need more
+MOST_LOOPS = 4  # largest number of self-loops at a padding node
+PADDING_SIZE = 32  # approximate number of nodes of a padding graph, unless the self-loops need more nodes
 
 
 def choose_multiples(node_counts: Indices, edge_counts: Indices, batch_size: int) -> tuple[int, int] | None:
-    """To multiples of what nodes and edges to pad batches, so that a handful of shapes occurs; None if one does.
+    """Choose the multiples to which nodes and edges of batches are padded, so that only a few shapes occur.
 
     Args:
-        node_counts, edge_counts: of the graphs of which batches are made.
-        batch_size: graphs a batch.
+        node_counts: Number of nodes of each graph.
+        edge_counts: Number of edges of each graph.
+        batch_size: Graphs per batch.
+
+    Returns:
+        The multiple for nodes and the multiple for edges. None if all graphs have the same numbers of nodes and edges.
     """
     if len(np.unique(node_counts)) == len(np.unique(edge_counts)) == 1:
         return None
@@ -31,11 +35,16 @@ def choose_multiples(node_counts: Indices, edge_counts: Indices, batch_size: int
 
 
 def pad_batch(batch: GraphBatch, node_multiple: int, edge_multiple: int) -> GraphBatch:
-    """The batch with some graphs more, of enough nodes and loops to make round numbers.
+    """Add padding graphs to a batch, so that its numbers of nodes and edges are multiples of two given numbers.
 
-    Nodes and edges grow to the next multiples of the two numbers, and graphs by a number that follows from the first,
-    so that few shapes occur. The nodes are spread over the graphs, and the loops over the nodes, for what a graph or a
-    node has may be summed one after the other.
+    The padding edges are self-loops. The number of padding graphs depends only on ``node_multiple``, so that few shapes
+    occur. The nodes are spread evenly over the graphs, and the self-loops over the nodes, because an operation may sum
+    all that belongs to a graph or a node sequentially.
+
+    Args:
+        batch: The batch.
+        node_multiple: The number of nodes becomes a multiple of this.
+        edge_multiple: The number of edges becomes a multiple of this.
     """
     if min(node_multiple, edge_multiple) < 1:
         raise InputError(f"multiples must be at least 1, but they are {node_multiple} and {edge_multiple}")

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 def from_pyg(
     data: Iterable["Data"], task: Task | None = None, name: str = "graphs", like: Dataset | None = None, **parts: Any
 ) -> Dataset:
-    """A dataset from PyG graphs, such as an InMemoryDataset, with x, edge_attr, y and pos where they have them.
+    """A dataset from PyG graphs.
 
     Args:
-        task: by default guessed from y.
-        like: the dataset that the graphs come from, whose name, task, parts, pairs, category counts and notes they
-            cannot carry; with it the round trip is the identity.
-        parts: splits, category counts and the like, as for :class:`Dataset`; the key by default from ``graph_key``
-            where the graphs have it.
+        data: The graphs, such as an InMemoryDataset. They must have y, and may have x, edge_attr, pos and graph_key.
+        task: The task. By default guessed from y, see :func:`pfgnn.data.columns.guess_task`.
+        name: Name of the dataset.
+        like: The dataset that the graphs come from. Name, task, splits, pairs, category counts and notes are taken from
+            it, because PyG graphs cannot store them. So ``from_pyg(to_pyg(d), like=d)`` restores the dataset d.
+        parts: Further arguments of :class:`Dataset`, such as splits and category counts. By default, key is the
+            graph_key of the graphs.
     """
     graphs = list(data)
     if not graphs:
@@ -56,9 +58,10 @@ def from_pyg(
 
 
 def to_pyg(dataset: Dataset) -> list["Data"]:
-    """One PyG graph each: integers as int64; y with one row a graph, or one a node at node level.
+    """A list with one PyG ``Data`` for each graph.
 
-    Where the keys are not just the graphs' places, each graph has its own as ``graph_key``.
+    Integers become int64. y has one row per graph, or one row per node for a task at node level. If the keys are not
+    just 0, 1, 2, ..., each graph has its key as ``graph_key``.
     """
     import torch
     from torch_geometric.data import Data
@@ -78,14 +81,14 @@ def to_pyg(dataset: Dataset) -> list["Data"]:
         "pos": pieces(dataset.pos, nodes),
         "num_nodes": nodes.tolist(),
     }
-    assert dataset.key is not None  # it was filled in
+    assert dataset.key is not None  # Dataset sets a default
     if not np.array_equal(dataset.key, np.arange(len(dataset))):
         columns["graph_key"] = pieces(dataset.key, graphs)
     return [Data(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
 
 
 def _rows(graph: "Data", name: str, several: bool = True) -> Array | None:
-    """An attribute as rows: one for each node or edge, or, unless there are several, one for the graph."""
+    """An attribute as an array with two axes: one row per node or edge, or one row in all unless ``several``."""
     import torch
 
     value = getattr(graph, name, None)

@@ -1,4 +1,4 @@
-"""Readers of the published files: from a folder to a dataset. What the files hold is said in the docs on data."""
+"""Readers of the published files. Each takes a folder and returns a dataset. See docs/data.md for the files."""
 
 import csv
 import gzip
@@ -23,6 +23,7 @@ QM9_TARGETS = ("mu", "alpha", "homo", "lumo", "gap", "r2", "zpve", "u0", "u298",
 TRIANGLES_TASK = Task("graph", 10, "cross_entropy", "accuracy")
 LCC_TASK = Task("node", 3, "weighted_cross_entropy", "mean_roc_auc")
 QM9_JOINT = Task("graph", 12, "l1", "mae", QM9_TARGETS)
+# Number of categories of each atom and bond feature of OGB.
 OGB_ATOMS = (119, 5, 12, 12, 10, 6, 6, 2, 2)
 OGB_BONDS = (5, 6, 2)
 
@@ -63,7 +64,10 @@ def molhiv(folder: Path) -> Dataset:
 
 
 def triangles(folder: Path) -> Dataset:
-    """TRIANGLES, the authors' draw: class = number of triangles - 1; no features, since test degrees are new."""
+    """TRIANGLES as published. The class is the number of triangles minus 1.
+
+    There are no features, not even degrees, because some test degrees do not occur in training.
+    """
     with np.load(folder / "triangles.npz") as file:
         parts = ("train", "validation", "test", "test-large")
         return Dataset.from_arrays(
@@ -77,7 +81,7 @@ def triangles(folder: Path) -> Dataset:
 
 
 def exp(folder: Path) -> Dataset:
-    """EXP: 600 pairs of formulas, satisfiable and not; ten folds of contiguous blocks, as published."""
+    """EXP: 600 pairs of formulas, one satisfiable and one not; ten folds of contiguous blocks, as published."""
     graphs, labels, _ = read_adjacency_lists(folder / "EXP.txt.gz", keep_types=True)
     return Dataset.from_graphs(
         graphs,
@@ -91,9 +95,10 @@ def exp(folder: Path) -> Dataset:
 
 
 def lcc(folder: Path) -> Dataset:
-    """LCC: random 3-regular graphs of 20 nodes, class of a node = edges among its neighbours; a true 100-node X.
+    """LCC: random 3-regular graphs. The class of a node is the number of edges among its neighbours.
 
-    The published X file holds graphs of 20 nodes, so the part test-large is generated, with seed 0.
+    The graphs of train and test have 20 nodes, those of test-large have 100. The published file for test-large (X)
+    holds graphs of 20 nodes, so this part is generated, with seed 0.
     """
     large = generated.lcc(np.random.default_rng(0), train=0, test=0)
     (train, _, train_labels), (test, _, test_labels) = (
@@ -109,7 +114,7 @@ def lcc(folder: Path) -> Dataset:
 
 
 def brec(folder: Path) -> Dataset:
-    """BREC: 400 pairs in categories; each category is a split that holds its graphs."""
+    """BREC: 400 pairs in categories. Each category is a split that holds its graphs."""
     graphs = read_graph6(folder / "brec.g6")
     categories = json.loads((folder / "brec_meta.json").read_text())["fine_ranges"]
     return Dataset.from_graphs(
@@ -123,7 +128,7 @@ def brec(folder: Path) -> Dataset:
 
 
 def csl_folds(folder: Path) -> dict[str, Array]:
-    """The published five folds of CSL, graph numbers by part."""
+    """The five published folds of CSL: the graph numbers of each part."""
     folds = {}
     for part, name in (("train", "train"), ("validation", "val"), ("test", "test")):
         for fold, line in enumerate((folder / f"CSL_{name}.index").read_text().split()):
@@ -132,14 +137,14 @@ def csl_folds(folder: Path) -> dict[str, Array]:
 
 
 def qm9(folder: Path) -> Dataset:
-    """QM9, joint: atom types H, C, N, O, F, bonds, positions, 12 targets in the published units."""
+    """QM9 with 12 joint targets in the published units, atom types H, C, N, O, F, bonds and positions."""
     table, shared = _qm9(folder)
     y = np.stack([table[name] for name in QM9_TARGETS], axis=1)
     return Dataset.from_arrays("qm9", QM9_JOINT, **shared, y=y, splits=qm9_split(len(y)))
 
 
 def qm9_split(count: int) -> dict[str, Array]:
-    """10,000 molecules to validate and 10,000 to test, drawn at random once and for all; the others train."""
+    """A fixed random split: 10,000 molecules for validation, 10,000 for test and the others for training."""
     order = np.random.default_rng(0).permutation(count)
     return {"train": np.sort(order[20_000:]), "validation": order[:10_000], "test": order[10_000:20_000]}
 
@@ -147,8 +152,8 @@ def qm9_split(count: int) -> dict[str, Array]:
 def qm9_film(folder: Path) -> Dataset:
     """QM9 in GNN-FiLM's setting: its validation and test molecules, no positions, atomisation energies.
 
-    The error of a target is measured in units of its chemical accuracy. The published training list is not to be had:
-    all other molecules train, a few hundred more than its 110,462.
+    The error of a target is measured in units of its chemical accuracy. The training list is not available, so all
+    other molecules are used for training. These are a few hundred more than the 110,462 of the list.
     """
     table, shared = _qm9(folder)
     norm = json.loads((folder / "film_norm.json").read_text())
@@ -174,7 +179,7 @@ def qm9_film(folder: Path) -> Dataset:
 
 
 def _qm9(folder: Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """The table of properties by name, and what both settings of QM9 share."""
+    """The columns of the table of properties by name, and the arguments of Dataset that both settings of QM9 share."""
     with np.load(folder / "qm9_atoms.npz") as atoms, np.load(folder / "qm9_bonds.npz") as bonds:
         positions = [np.load(folder / f"qm9_positions_{number}.npz")["pos"] for number in (1, 2)]
         kind = np.full(10, -1)
@@ -201,9 +206,17 @@ def read_table(path: Path) -> dict[str, Array]:
 
 
 def read_adjacency_lists(path: Path, keep_types: bool = False) -> tuple[list[Graph], Array, Array]:
-    """Graphs of the text format "n y", then a line "t d v1 ... vd" a node: graphs, labels y [G], types t [N].
+    """Read a gzipped text file of graphs.
 
-    With ``keep_types`` the types are the graphs' node labels.
+    The first line is the number of graphs G. A graph is a line "n y", its number of nodes and its label, and then a
+    line "t d v1 ... vd" for each node: its type, its degree and its neighbours.
+
+    Args:
+        path: The file.
+        keep_types: Whether the types become the node labels of the graphs.
+
+    Returns:
+        The graphs, their labels y, shape [G], and the types t of all nodes, shape [N, 1].
     """
     with gzip.open(path, "rt") as file:
         lines = iter([[int(word) for word in line.split()] for line in file])
@@ -221,10 +234,16 @@ def read_adjacency_lists(path: Path, keep_types: bool = False) -> tuple[list[Gra
 
 
 def both_directions(counts: Array, edges: Array, features: Array | None) -> dict[str, Any]:
-    """Undirected edges [2, m] with features [m, Fe], ``counts`` [G] of them a graph, as directed ones."""
+    """Turn undirected edges into directed ones. Returns the arguments of Dataset for edges.
+
+    Args:
+        counts: Number of undirected edges of each graph, shape [G].
+        edges: Undirected edges, shape [2, m].
+        features: Edge features, shape [m, Fe], or None.
+    """
     wide = counts.astype(np.int64)
     first = np.cumsum(wide) - wide
-    once = ranges(np.repeat(first, 2), np.repeat(wide, 2))  # each graph's edges twice, one run after the other
+    once = ranges(np.repeat(first, 2), np.repeat(wide, 2))  # all edges of a graph, then all of them again
     back = np.repeat(np.tile([False, True], len(wide)), np.repeat(wide, 2))
     return {
         "edge_counts": 2 * wide,
@@ -234,7 +253,7 @@ def both_directions(counts: Array, edges: Array, features: Array | None) -> dict
 
 
 def contiguous_folds(graphs: int, folds: int) -> dict[str, Array]:
-    """Fold i tests on the i-th block; of the rest, in order, the i-th block of its size validates."""
+    """Folds of contiguous blocks: fold i tests on block i of all graphs, and validates on block i of the others."""
     parts = {}
     for fold, test in enumerate(np.arange(graphs).reshape(folds, -1)):
         rest = np.delete(np.arange(graphs), test)

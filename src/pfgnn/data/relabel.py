@@ -1,4 +1,4 @@
-"""Random relabellings: what a model may not depend on, other than at random."""
+"""Random relabelling of the nodes. It must not change the distribution of a model's output."""
 
 import numpy as np
 import torch
@@ -6,17 +6,20 @@ from torch import Tensor
 
 from pfgnn.data.batch import GraphBatch
 
-BITS = 32  # of the random number that places a node: ties are rare, and a graph's number fits above it
+BITS = 32  # bits of the random sort key of a node; ties are rare, and the graph number fits into the bits above
 
 
 def relabel(batch: GraphBatch, rng: np.random.Generator) -> tuple[GraphBatch, Tensor]:
-    """The batch with the nodes of every graph numbered afresh at random, and the new number of each node, [N].
+    """Renumber the nodes of every graph at random.
 
-    Node rows move along, edges are sorted by target again, and graph keys stay. The order is drawn on the CPU, so it is
-    the same on every device.
+    The rows of x and pos, and those of y at node level, move with their nodes. Edges are sorted by target again. The
+    keys of the batch stay as they are. The order is drawn on the CPU, so it is the same on every device.
+
+    Returns:
+        The relabelled batch, and the new number of each node, shape [N].
     """
     draws = torch.from_numpy(rng.integers(2**BITS, size=len(batch.batch))).to(batch.batch.device)
-    old = ((batch.batch << BITS) + draws).argsort(stable=True)  # node v was old[v], of the same graph
+    old = ((batch.batch << BITS) + draws).argsort(stable=True)  # node v was node old[v] of the same graph before
     new = torch.empty_like(old)
     new[old] = torch.arange(len(old), device=old.device)
     source, target = new[batch.edge_index]

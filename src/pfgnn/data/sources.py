@@ -1,4 +1,4 @@
-"""Sources of the user's own graphs, line by line: tables of SMILES, graph6 with labels, JSON lines."""
+"""Read the user's own graphs line by line: tables of SMILES, graph6 with labels, JSON lines."""
 
 import csv
 import gzip
@@ -31,17 +31,25 @@ class Sample(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a file holds, line by line, and how a line becomes a sample."""
+    """The lines of a file, and the function that turns each line into a sample.
 
-    lines: list[int]  # their numbers
-    items: Generator[Any, None, None]  # what stands in each of them
-    read: Callable[[Any], Sample]  # raises a ValueError or TypeError
+    Attributes:
+        lines: Numbers of the lines, from 1.
+        items: Content of each line.
+        read: Turns the content of a line into a sample. Raises a ValueError or TypeError for a wrong line.
+        targets: Names of the targets, if the file has them.
+        features: The features of the molecules, if the graphs are molecules.
+    """
+
+    lines: list[int]
+    items: Generator[Any, None, None]
+    read: Callable[[Any], Sample]
     targets: tuple[str, ...] = ()
     features: FeatureSet | None = None
 
 
 def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, features: str, processes: int) -> Source:
-    """A CSV file with a column of SMILES and columns of targets."""
+    """Read a CSV file with a column of SMILES and columns of targets. See :func:`pfgnn.data.convert.convert`."""
     reader = csv.reader(io.StringIO(_read_text(file), newline=""))
     try:
         header = [name.strip() for name in next(reader, [])]
@@ -51,11 +59,11 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
     names = [name for name in header if name != smiles_column] if targets is None else list(targets)
     for name in (smiles_column, *names):
         if header.count(name) > 1 or names.count(name) > 1:
-            raise InputError(f"{file} must have the column {name!r} once, and each target once, but it is repeated")
+            raise InputError(f"each column must occur once in {file} and once in targets, but {name!r} is repeated")
         if name not in header:
             raise InputError(f"{file} has no column {name!r}, but has: {', '.join(header) or 'none'}")
     if not names:
-        raise InputError(f"{file} has no column beside {smiles_column!r}, but must have at least one target")
+        raise InputError(f"{file} has no column besides {smiles_column!r}, but must have at least one target")
     place = {name: header.index(name) for name in header}
     rows = [row for _, row in numbered]
 
@@ -78,7 +86,7 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
 
 
 def read_graph6_lines(file: Path, labels: str | Path | None) -> Source:
-    """A file of graph6 or sparse6, and a file of labels with a line for each graph."""
+    """Read a file with one graph6 or sparse6 string per line, and a file of labels with one line for each graph."""
     if labels is None:
         raise InputError(f"{file} has no targets of its own, so labels must name a file with a line for each graph")
     lines = enumerate(_read_text(file).splitlines(), start=1)
@@ -97,7 +105,7 @@ def read_graph6_lines(file: Path, labels: str | Path | None) -> Source:
 
 
 def read_json_lines(file: Path) -> Source:
-    """A file with a JSON object a line."""
+    """Read a file with one JSON object per line."""
     lines = {number: line for number, line in enumerate(_read_text(file).splitlines(), start=1) if line.strip()}
     return Source(list(lines), (line for line in lines.values()), _json_sample)
 

@@ -1,4 +1,4 @@
-"""Splits of a dataset into parts: at random, in folds, by scaffold; stratified and free of leaks where asked."""
+"""Split a dataset into parts: at random, in folds or by scaffold, with optional stratification and groups."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from pfgnn.graphs.canonical import certificate
 
 PARTS = ("train", "validation", "test")
 FRACTIONS = (0.8, 0.1, 0.1)
-ROUNDS = 8  # of hashed 1-WL refinement, after which hardly two different molecules look alike
+ROUNDS = 8  # rounds of hashed 1-WL refinement; then hardly any two different molecules have the same hash
 
 Splits = dict[str, IntArray]
 Hashes = npt.NDArray[np.uint64]
@@ -29,12 +29,13 @@ def random_split(
     """Split at random into train, validation and test.
 
     Args:
-        count: number of graphs G.
-        sizes: of the three parts: integers that add up to G, or fractions that add up to 1.
-        seed: of the draw.
-        labels: classes, integers [G]; each class is divided in the same proportions, up to rounding.
-        groups: integers [G]; graphs of one group stay together, see :func:`duplicate_groups`. A part may then exceed
-            its size, by less than the largest group. A group counts to the class of its first graph.
+        count: Number of graphs G.
+        sizes: Sizes of the three parts: integers that add up to G, or fractions that add up to 1.
+        seed: Seed of the random draw.
+        labels: Class of each graph, integers, shape [G]. Each class is divided in the same proportions, up to rounding.
+        groups: Group of each graph, integers, shape [G]. Graphs of one group stay together, see
+            :func:`duplicate_groups`. A part may then exceed its size, by less than the size of the largest group. The
+            class of a group is the class of its first graph.
     """
     return _parts(_deal(count, _sizes(count, sizes), seed, labels, groups))
 
@@ -46,32 +47,37 @@ def k_folds(
     labels: npt.ArrayLike | None = None,
     groups: npt.ArrayLike | None = None,
 ) -> Splits:
-    """Split at random into folds: fold i tests on the i-th block, validates on the next and trains on the others.
+    """Split at random into folds: fold i tests on block i, validates on block i + 1 and trains on the others.
 
-    Args: as for :func:`random_split`; folds: how many, at least 3.
+    Args:
+        count: Number of graphs G.
+        folds: Number of folds, at least 3.
+        seed: Seed of the random draw.
+        labels: Class of each graph, as for :func:`random_split`.
+        groups: Group of each graph, as for :func:`random_split`.
     """
     if not 3 <= folds <= count:
         raise InputError(f"folds is {folds}, but must lie in 3..{count} for {count} graphs")
-    sizes = [(count + fold) // folds for fold in reversed(range(folds))]  # the first blocks take what is left over
+    sizes = [(count + fold) // folds for fold in reversed(range(folds))]  # the first blocks may have one graph more
     block = _deal(count, sizes, seed, labels, groups)
     splits: Splits = {}
     for fold in range(folds):
-        role = (fold - block) % folds  # 0 for this fold's block, folds - 1 for the next
+        role = (fold - block) % folds  # 0 for the test block, folds - 1 for the validation block
         part = np.select([role == 0, role == folds - 1], [2, 1], 0)
         splits |= {f"fold {fold} {name}": graphs for name, graphs in _parts(part).items()}
     return splits
 
 
 def scaffold_split(scaffolds: Sequence[str], fractions: Sequence[float] = FRACTIONS) -> Splits:
-    """Split so that molecules of one scaffold stay together, as OGB and MoleculeNet do; nothing is drawn.
+    """Split so that molecules of one scaffold stay together, as OGB and MoleculeNet do. The split is not random.
 
-    The scaffolds are taken by their number of molecules, largest first, and of equal ones that which appears last
-    first. All molecules of a scaffold train if train has room for them, else validate if train and validation together
-    have room, else test.
+    The scaffolds are sorted by their number of molecules, largest first. If two have equally many, the one whose first
+    molecule comes later is taken first. All molecules of a scaffold go to train if train has room for them. Otherwise
+    they go to validation if train and validation together have room, and else to test.
 
     Args:
-        scaffolds: one for each molecule, such as :func:`pfgnn.data.molecules.scaffold` gives.
-        fractions: of the three parts; they add up to 1.
+        scaffolds: Scaffold of each molecule, such as :func:`pfgnn.data.molecules.scaffold` gives.
+        fractions: Fractions of the three parts, which add up to 1.
     """
     count = len(scaffolds)
     _sizes(count, [float(fraction) for fraction in fractions])
@@ -93,9 +99,9 @@ def scaffold_split(scaffolds: Sequence[str], fractions: Sequence[float] = FRACTI
 
 
 def duplicate_groups(dataset: Dataset) -> IntArray:
-    """The least number of a graph equal to each graph, int64 [G].
+    """For each graph, the smallest number of a graph that is equal to it, int64 [G].
 
-    Graphs are equal if they are isomorphic, with equal features of nodes and edges; positions and targets do not count.
+    Graphs are equal if they are isomorphic, with equal features of nodes and edges. Positions and targets are ignored.
     """
     _, bucket, sizes = np.unique(_hashes(dataset), return_inverse=True, return_counts=True)
     alike = np.flatnonzero(sizes[bucket] > 1)
@@ -112,7 +118,7 @@ def _parts(part: IntArray) -> Splits:
 
 
 def _sizes(count: int, sizes: Sequence[float]) -> list[int]:
-    """Sizes as integers: given as such, or as fractions, whose cumulative sums are rounded."""
+    """Sizes as integers. If fractions are given, their cumulative sums times ``count`` are rounded."""
     whole = all(isinstance(size, int | np.integer) for size in sizes)
     total = count if whole else 1
     if len(sizes) != len(PARTS) or min(sizes) < 0 or not np.isclose(sum(sizes), total, rtol=0, atol=1e-9):
@@ -127,15 +133,21 @@ def _sizes(count: int, sizes: Sequence[float]) -> list[int]:
 def _deal(
     count: int, sizes: Sequence[int], seed: int, labels: npt.ArrayLike | None, groups: npt.ArrayLike | None
 ) -> IntArray:
-    """Deal out whole groups, class by class, each to the part that lags most behind its share of all dealt so far.
+    """Assign whole groups to parts, class by class.
 
-    Within a class the larger groups come first, in random order among equals. A part that a group would overfill takes
-    it only if there is no other; so parts have their exact sizes if every group is one graph.
+    Each group goes to the part that is furthest below its share of the graphs assigned so far. Within a class the
+    larger groups come first, and groups of equal size are in random order. A part with too little room gets a group
+    only if no part has enough room. So the parts have their exact sizes if every group is one graph.
 
-    Args: sizes: of the parts, adding up to ``count``.
+    Args:
+        count: Number of graphs G.
+        sizes: Sizes of the parts, which add up to ``count``.
+        seed: Seed of the random draw.
+        labels: Class of each graph, as for :func:`random_split`.
+        groups: Group of each graph, as for :func:`random_split`.
 
     Returns:
-        The part of each graph, [G].
+        The part of each graph, shape [G].
     """
     group = np.arange(count) if groups is None else _checked("groups", groups, count)
     label = np.zeros(count, dtype=np.int64) if labels is None else _checked("labels", labels, count)
@@ -168,7 +180,7 @@ def _checked(name: str, values: npt.ArrayLike, count: int) -> Array:
 
 
 def _hashes(dataset: Dataset) -> Hashes:
-    """A hash a graph, [G], from 1-WL refinement of all graphs at once: equal graphs have equal hashes."""
+    """A hash for each graph, shape [G], from 1-WL refinement of all graphs at once. Equal graphs have equal hashes."""
     nodes, edges = dataset.node_counts.astype(np.int64), dataset.edge_counts.astype(np.int64)
     offset = np.repeat(np.cumsum(nodes) - nodes, edges)
     source, target = dataset.edges.astype(np.int64) + offset  # edges are sorted by target
@@ -186,7 +198,7 @@ def _ranks(rows: Array | None, count: int) -> Hashes:
 
 
 def _mix(values: Hashes) -> Hashes:
-    """Scramble 64 bits, one to one (one step of SplitMix64)."""
+    """Mix the bits of 64-bit values with a one-to-one map (one step of SplitMix64)."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -194,7 +206,7 @@ def _mix(values: Hashes) -> Hashes:
 
 
 def _segment_sums(values: Hashes, lengths: IntArray) -> Hashes:
-    """Sums modulo 2**64 of consecutive runs of the given lengths, [len(lengths)]."""
+    """Sums modulo 2**64 of consecutive runs of the given lengths, shape [len(lengths)]."""
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)])
     ends = np.cumsum(lengths)
     return sums[ends] - sums[ends - lengths]

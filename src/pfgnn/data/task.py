@@ -1,4 +1,4 @@
-"""What is to be predicted, and how it is scored."""
+"""The task of a dataset: what a model predicts, and how the predictions are scored."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,15 +12,16 @@ METRICS = ("accuracy", "roc_auc", "mean_roc_auc", "mae", "error_ratio", "pairs")
 
 @dataclass(frozen=True)
 class Task:
-    """One dataset's task.
+    """The task of a dataset.
 
     Args:
-        level: what a prediction belongs to: a graph, a node, or a pair of graphs to be told apart.
-        outputs: numbers a model predicts: classes, or regression targets, or 1 for a binary label.
-        loss: of training.
-        metric: of evaluation.
-        targets: names of the targets, where there are several.
-        scales: by which each target's error is divided for the metric error_ratio, such as chemical accuracy.
+        level: What a prediction belongs to: a graph, a node, or a pair of graphs that the model must tell apart.
+        outputs: How many numbers a model predicts: one for each class or regression target, or 1 for a binary label.
+        loss: Loss of the training, one of `LOSSES`.
+        metric: Metric of the evaluation, one of `METRICS`.
+        targets: Names of the targets, if there are several.
+        scales: For the metric error_ratio, the number by which each target's error is divided, such as its chemical
+            accuracy.
     """
 
     level: str
@@ -45,10 +46,10 @@ class Task:
                 raise InputError(f"{name} must have one entry for each of {self.outputs} outputs, not {len(values)}")
 
     def to_json(self) -> dict[str, Any]:
-        """The task as JSON-like values."""
+        """The task as a dictionary of values that JSON can store."""
         return asdict(self)
 
     @staticmethod
     def from_json(values: dict[str, Any]) -> "Task":
-        """The task of :meth:`to_json`."""
+        """The task from the values of :meth:`to_json`."""
         return Task(**{**values, "targets": tuple(values["targets"]), "scales": tuple(values["scales"])})

@@ -1,7 +1,7 @@
-"""Folders in the text format of the TU collection, and the ALCHEMY-12K task that is defined on one of them.
+"""Read folders in the text format of the TU collection, and ALCHEMY-12K, which is defined on one of them.
 
-The files NAME_A.txt (edges), NAME_graph_indicator.txt (the graph of each node), NAME_node_labels.txt and so on hold
-one row a line, its entries separated by commas; nodes and graphs are numbered from 1.
+The files are NAME_A.txt (edges), NAME_graph_indicator.txt (the graph of each node), NAME_node_labels.txt and so on.
+Each line is one row with entries separated by commas. Nodes and graphs are numbered from 1.
 """
 
 from dataclasses import replace
@@ -26,21 +26,21 @@ class Table(NamedTuple):
     """The numbers of one file.
 
     Attributes:
-        path: the file.
-        rows: one a line, [lines, columns].
+        path: The file.
+        rows: One row per line, shape [lines, columns].
     """
 
     path: Path
     rows: Array
 
     def refuse(self, wrong: BoolArray, reason: str) -> None:
-        """Refuse the first line that is ``wrong`` [lines]; the reason is filled with its entries."""
+        """Raise an error for the first line that is ``wrong`` [lines]. Its entries fill the braces in the reason."""
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(f"{self.path.name}, line {row + 1}: {reason.format(*self.rows[row])}")
 
     def expect(self, lines: int, of: str) -> Array:
-        """The rows, if there is one line for each of the things that ``of`` names."""
+        """Return the rows. Raise an error unless there are ``lines`` rows, one for each ``of``, such as "node"."""
         if len(self.rows) != lines:
             raise InputError(f"{self.path} has {len(self.rows)} lines, but must have {lines}, one for each {of}")
         return self.rows
@@ -49,14 +49,14 @@ class Table(NamedTuple):
 def read_tu(folder: Path, attributes: bool = True) -> Dataset:
     """Read a folder in TU format.
 
-    Labels of nodes and edges become categories 0, 1, ... in ascending order. Attributes are continuous; where there are
-    labels as well, the columns of the attributes are followed by those of the labels, one-hot. Graph labels become
-    classes 0, 1, ... in ascending order; graph attributes are regression targets and take precedence. Loops are left
-    out, and so is an edge that was listed before.
+    Labels of nodes and edges become categories 0, 1, ... in ascending order. Attributes are continuous features. If
+    there are both, the columns of the attributes come first, and then the labels as one-hot columns. Graph labels
+    become classes 0, 1, ... in ascending order. If there are graph attributes, they are used instead, as regression
+    targets. Self-loops and repeated edges are ignored.
 
     Args:
-        folder: holds the files of one dataset.
-        attributes: whether to read attributes of nodes and edges.
+        folder: The folder with the files of one dataset.
+        attributes: Whether to read attributes of nodes and edges.
     """
     name = _find_name(folder)
 
@@ -101,13 +101,14 @@ def read_tu(folder: Path, attributes: bool = True) -> Dataset:
 
 
 def alchemy(folder: Path, tables: Path | None = None) -> Dataset:
-    """ALCHEMY-12K: 6 atom types, 4 bond types, 12 targets, standardised over all of alchemy_full as published.
+    """ALCHEMY-12K: 6 atom types, 4 bond types and 12 targets, standardised over all of alchemy_full as published.
 
-    A graph listed several times, within a part or in two, stands in the dataset once and in the parts as listed.
+    The index files list some graphs several times, within a part or in two parts. The dataset holds such a graph once,
+    and the splits repeat its number as listed.
 
     Args:
-        folder: holds the index files {train,val,test}_al_10.index.
-        tables: the TU folder alchemy_full; by default the one in ``folder``.
+        folder: The folder with the index files {train,val,test}_al_10.index.
+        tables: The TU folder alchemy_full. By default the one in ``folder``.
     """
     whole = read_tu(tables or folder / ALCHEMY, attributes=False)
     listed = {part: _read_index(folder / f"{name}_al_10.index", len(whole)) for part, name in ALCHEMY_PARTS.items()}
@@ -125,9 +126,9 @@ def read_table(path: Path, dtype: Number, columns: int | None = None) -> Table:
     """Read a file of comma-separated finite numbers.
 
     Args:
-        path: the file.
-        dtype: np.int64 or np.float64.
-        columns: how many entries a line must have; by default as many as the first.
+        path: The file.
+        dtype: Type of the numbers, np.int64 or np.float64.
+        columns: Number of entries that each line must have. By default that of the first line.
     """
     lines = path.read_text(encoding="latin-1").rstrip().splitlines()
     if not lines:
@@ -166,7 +167,7 @@ def _find_name(folder: Path) -> str:
 
 
 def _edges(adjacency: Table, graph: IntArray) -> tuple[IntArray, IntArray]:
-    """The edges between nodes 0..N-1 without loops and repetitions, [2, E], and the lines they stand in, [E]."""
+    """The edges between nodes 0..N-1 without self-loops and repetitions, shape [2, E], and their lines, shape [E]."""
     nodes = len(graph)
     source, target = adjacency.rows.T - 1
     outside = (adjacency.rows.min(axis=1) < 1) | (adjacency.rows.max(axis=1) > nodes)
@@ -175,13 +176,13 @@ def _edges(adjacency: Table, graph: IntArray) -> tuple[IntArray, IntArray]:
     reverse: IntArray = target * nodes + source
     distinct, line = np.unique(source * nodes + target, return_index=True)
     alone = reverse != np.take(distinct, np.searchsorted(distinct, reverse), mode="clip")
-    adjacency.refuse(alone, "edge {}, {} stands without its reverse, but both directions must be there")
+    adjacency.refuse(alone, "edge {}, {} has no reverse, but both directions must be listed")
     kept = line[source[line] != target[line]]
     return np.stack([source[kept], target[kept]]), kept
 
 
 def _features(labels: Array | None, values: Array | None) -> tuple[Array | None, tuple[int, ...] | None]:
-    """Columns of features, and their category counts if they are categories."""
+    """The columns of features, and their category counts, which are None if the columns are continuous."""
     if labels is None:
         return values, None
     ranks = np.stack([rank_rows(column[:, None]) for column in labels.T], axis=1)
@@ -193,7 +194,7 @@ def _features(labels: Array | None, values: Array | None) -> tuple[Array | None,
 
 
 def _read_index(path: Path, count: int) -> IntArray:
-    """Graph numbers 0..count-1 in the order of the file, [entries]."""
+    """The graph numbers in a file, all in 0..count-1, in the order of the file, shape [entries]."""
     numbers = read_table(path, np.int64).rows.reshape(-1)
     wrong = (numbers < 0) | (numbers >= count)
     if wrong.any():

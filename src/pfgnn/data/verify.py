@@ -1,4 +1,4 @@
-"""Is a dataset what it should be? Counts, label statistics and a content hash against the published facts."""
+"""Check a dataset: compare its counts, label statistics and content hash with known facts."""
 
 import hashlib
 from typing import Any, NamedTuple
@@ -10,8 +10,8 @@ from pfgnn.data.dataset import Dataset
 
 Facts = dict[str, Any]
 
-# What is published of each file-based dataset. The hash is of these files as read here, and pins every byte of it;
-# LCC, of which a part is generated, has one for each of the others, and CSL one of its published folds.
+# Known facts about each dataset. A hash covers all arrays and splits of the dataset as read here. One part of LCC is
+# generated, so each of its other parts has its own hash.
 FACTS: dict[str, Facts] = {
     "csl": {
         "graphs": 150,
@@ -114,7 +114,7 @@ FACTS: dict[str, Facts] = {
 
 
 class Check(NamedTuple):
-    """One fact: what it is, the expected and the found value, an int, a float or a string."""
+    """One fact with its expected and its found value. A value is an int, a float or a string."""
 
     fact: str
     expected: Any
@@ -122,23 +122,23 @@ class Check(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether they agree: numbers to the five decimals that are published."""
+        """Whether both values agree. Floats are compared to five decimals, as they are published."""
         if isinstance(self.expected, float) and isinstance(self.found, float):
             return abs(self.expected - self.found) < 1e-5
         return self.expected == self.found
 
 
 def verify(dataset: Dataset) -> list[Check]:
-    """Every fact known of the dataset, beside what is found; none for a dataset that nothing is known of."""
+    """Compare every known fact about the dataset with what is found. Empty if nothing is known about it."""
     found = statistics(dataset)
-    for part in ("train", "test"):  # of a dataset that is partly generated, the parts that are read have a hash each
+    for part in ("train", "test"):  # if a dataset is partly generated, each part that is read has its own hash
         if f"{part} hash" in FACTS.get(dataset.name, {}):
             found[f"{part} hash"] = content_hash(dataset.subset(dataset.splits[part]))
     return [Check(fact, expected, found.get(fact)) for fact, expected in FACTS.get(dataset.name, {}).items()]
 
 
 def statistics(dataset: Dataset) -> Facts:
-    """Graphs, nodes, edges, sizes of parts, label counts or moments of each part, and the content hash."""
+    """Facts about the dataset: counts, hashes, and for each part its size and its class counts or target moments."""
     facts: Facts = {
         "graphs": len(dataset),
         "nodes": int(dataset.node_counts.sum(dtype=np.int64)),
@@ -165,7 +165,7 @@ def statistics(dataset: Dataset) -> Facts:
 
 
 def content_hash(dataset: Dataset) -> str:
-    """SHA-256 over names, dtypes, shapes and bytes of all arrays and parts."""
+    """SHA-256 of the names, dtypes, shapes and bytes of all arrays and splits."""
     return _hash({**dataset.arrays(), **_parts(dataset)})
 
 

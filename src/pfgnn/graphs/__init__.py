@@ -1,4 +1,4 @@
-"""Graphs, exactly: conversion, 1-WL refinement, the search tree of colourings, canonical forms, graph families."""
+"""Exact algorithms on graphs: conversion, 1-WL refinement, search tree, canonical forms, graph families."""
 
 from pfgnn.graphs.canonical import (
     automorphism_count,

@@ -1,4 +1,4 @@
-"""Small exact array functions that several modules of this group share."""
+"""Small exact array functions that several modules of `pfgnn.graphs` share."""
 
 from typing import Any, TypeAlias
 
@@ -14,11 +14,11 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     """Concatenate the ranges `starts[i], ..., starts[i] + lengths[i] - 1`.
 
     Args:
-        starts: first number of each range, [r].
-        lengths: how many numbers each range has, [r]; zero is allowed.
+        starts: First number of each range, shape [r].
+        lengths: Length of each range, shape [r]. Zero is allowed.
 
     Returns:
-        The numbers of all ranges, [sum(lengths)].
+        The numbers of all ranges, shape [sum(lengths)].
     """
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if ends.size else 0
@@ -29,10 +29,10 @@ def run_starts(*columns: Array) -> IntArray:
     """Positions at which a run of equal rows begins.
 
     Args:
-        columns: arrays [r] read side by side as rows, grouped so that equal rows are neighbours.
+        columns: The columns of the rows, each of shape [r]. Equal rows must be adjacent.
 
     Returns:
-        The first position of every run, ascending.
+        First position of every run, ascending.
     """
     begins: BoolArray = np.ones(len(columns[0]), dtype=np.bool_)
     if begins.size > 1:
@@ -46,15 +46,15 @@ def rank_rows(rows: Array) -> IntArray:
     """Rank of each row among the sorted distinct rows, compared by exact value.
 
     Args:
-        rows: [r, c].
+        rows: The rows, shape [r, c].
 
     Returns:
-        Ranks from 0, [r]; equal rows share a rank.
+        Ranks from 0, shape [r]. Equal rows have the same rank.
     """
     count, width = rows.shape
     ranks = np.zeros(count, dtype=np.int64)
     if count and width:
-        order = np.lexsort(rows.T[::-1])  # the first column decides first
+        order = np.lexsort(rows.T[::-1])  # lexsort takes the most important column last
         starts = run_starts(*rows[order].T)
         lengths = np.diff(starts, append=count)
         ranks[order] = np.repeat(np.arange(len(starts)), lengths)
@@ -62,15 +62,15 @@ def rank_rows(rows: Array) -> IntArray:
 
 
 def pairs_at(index: IntArray) -> tuple[IntArray, IntArray]:
-    """The pairs (u, v), u < v, at the given places of the sequence (0,1), (0,2), (1,2), (0,3), ...
+    """The pairs (u, v) with u < v at the given positions of the sequence (0,1), (0,2), (1,2), (0,3), ...
 
-    This is the order of the bits of graph6: pair (u, v) has place v (v - 1) / 2 + u.
+    This is the order of the bits in graph6: the pair (u, v) has position v (v - 1) / 2 + u.
 
     Args:
-        index: places from 0, [p].
+        index: Positions from 0, shape [p].
 
     Returns:
-        u and v, each [p].
+        u and v, each of shape [p].
     """
     v = ((1 + np.sqrt(1 + 8 * index.astype(np.float64))) / 2).astype(np.int64)
     # The square root is rounded, so v may be off by one.
@@ -80,18 +80,18 @@ def pairs_at(index: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def least_connected(count: int, pairs: IntArray) -> IntArray:
-    """The least number that each of 0..count-1 is connected to.
+    """The smallest number in the connected component of each number in 0..count-1.
 
     Args:
-        count: how many numbers there are.
-        pairs: the direct connections, [p, 2].
+        count: How many numbers there are.
+        pairs: Pairs of numbers that are directly connected, shape [p, 2].
 
     Returns:
-        The least number of each number's component, [count].
+        Smallest number of each number's component, shape [count].
     """
     if not len(pairs):
         return np.arange(count)
-    from scipy.sparse import coo_array  # here, for it is slow to import
+    from scipy.sparse import coo_array  # imported here, because scipy is slow to import
     from scipy.sparse.csgraph import connected_components
 
     links = coo_array((np.ones(len(pairs), dtype=np.bool_), (pairs[:, 0], pairs[:, 1])), shape=(count, count))

@@ -1,16 +1,16 @@
-"""Validation of what a graph is made of; every refusal is one sentence with argument, value and rule."""
+"""Checks of the arguments of a graph. Each error message names the argument, its value and the rule."""
 
 import numpy as np
 
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import Array, IntArray
 
-# Up to here every integer is exact in float64, so labels of any two dtypes compare by value.
+# float64 represents every integer up to this one exactly, so labels of different dtypes can be compared by value.
 LARGEST_INTEGER_LABEL = 2**53
 
 
 def check_num_nodes(num_nodes: object) -> int:
-    """Return `num_nodes` as an int if it is an integer of at least 1."""
+    """Return `num_nodes` as an int. Raise an error unless it is an integer of at least 1."""
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer):
         raise InputTypeError(f"num_nodes must be an integer, not {type(num_nodes).__name__}")
     if num_nodes < 1:
@@ -19,7 +19,7 @@ def check_num_nodes(num_nodes: object) -> int:
 
 
 def check_edges(edges: Array, num_nodes: int) -> IntArray:
-    """Return `edges` as int64 [m, 2] if every row joins two different nodes of 0..num_nodes-1."""
+    """Return `edges` as int64 [m, 2]. Raise an error unless every row joins two different nodes of 0..num_nodes-1."""
     if edges.ndim != 2 or edges.shape[1] != 2:
         raise InputError(f"edges has shape {list(edges.shape)}, but must have shape [m, 2]")
     if edges.dtype.kind not in "iu":
@@ -36,7 +36,7 @@ def check_edges(edges: Array, num_nodes: int) -> IntArray:
 
 
 def check_distinct(edges: IntArray) -> None:
-    """Refuse a repeated row in `edges` [m, 2], whose rows are sorted."""
+    """Raise an error if `edges` [m, 2], whose rows must be sorted, has a duplicate row."""
     repeated = (edges[1:] == edges[:-1]).all(axis=1)
     if repeated.any():
         u, v = edges[repeated.argmax()]
@@ -44,13 +44,13 @@ def check_distinct(edges: IntArray) -> None:
 
 
 def check_labels(labels: Array, name: str, rows: int, of: str) -> None:
-    """Refuse `labels` unless it is [rows, columns] of integers or finite floats.
+    """Raise an error unless `labels` has shape [rows, columns] and holds integers or finite floats.
 
     Args:
-        labels: the label rows.
-        name: the argument's name, for the message.
-        rows: how many rows there must be.
-        of: what a row belongs to, for the message.
+        labels: The labels.
+        name: Name of the argument, for the message.
+        rows: Required number of rows.
+        of: What the rows belong to, such as "nodes", for the message.
     """
     if labels.ndim != 2:
         raise InputError(f"{name} has {labels.ndim} axes, but must have 2: one row of labels for each of the {of}")
@@ -70,7 +70,7 @@ def check_labels(labels: Array, name: str, rows: int, of: str) -> None:
 
 
 def check_permutation(permutation: Array, num_nodes: int) -> IntArray:
-    """Return `permutation` as int64 [n] if it holds every number of 0..num_nodes-1 once."""
+    """Return `permutation` as int64 [n]. Raise an error unless it holds every number of 0..num_nodes-1 once."""
     if permutation.shape != (num_nodes,):
         raise InputError(f"permutation has shape {list(permutation.shape)}, but must have shape [{num_nodes}]")
     if permutation.dtype.kind not in "iu":

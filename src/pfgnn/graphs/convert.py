@@ -20,12 +20,12 @@ from_edge_list = Graph.from_edges
 def from_networkx(
     graph: "nx.Graph", node_attrs: Sequence[str] | None = None, edge_attrs: Sequence[str] | None = None
 ) -> Graph:
-    """Convert a simple undirected networkx graph; node i is the i-th of `graph.nodes`.
+    """Convert a simple undirected networkx graph. Node i is the i-th node of `graph.nodes`.
 
     Args:
-        graph: the networkx graph.
-        node_attrs: names of numeric node attributes that become the columns of `x`.
-        edge_attrs: names of numeric edge attributes that become the columns of `edge_attr`.
+        graph: The networkx graph.
+        node_attrs: Names of numeric node attributes that become the columns of `x`.
+        edge_attrs: Names of numeric edge attributes that become the columns of `edge_attr`.
     """
     for kind, refused in [("directed", graph.is_directed()), ("a multigraph", graph.is_multigraph())]:
         if refused:
@@ -41,7 +41,7 @@ def from_networkx(
 
 
 def to_networkx(graph: Graph) -> "nx.Graph":
-    """Convert to networkx; label columns become node attributes x0, x1, ... and edge attributes e0, e1, ..."""
+    """Convert to networkx. Label columns become node attributes x0, x1, ... and edge attributes e0, e1, ..."""
     import networkx as nx
 
     result = nx.Graph()
@@ -53,11 +53,11 @@ def to_networkx(graph: Graph) -> "nx.Graph":
 
 
 def from_pyg(data: "Data") -> Graph:
-    """Convert a PyG graph that holds every edge in both directions with the same label.
+    """Convert a PyG graph that has every edge in both directions, with the same label.
 
     Args:
-        data: with `edge_index` [2, 2 m], `num_nodes`, and optionally `x` [n, F] and `edge_attr` [2 m, Fe]; an `x` or
-            `edge_attr` with one axis is read as one column.
+        data: A graph with `edge_index` [2, 2 m], `num_nodes`, and optionally `x` [n, F] and `edge_attr` [2 m, Fe]. An
+            `x` or `edge_attr` with one axis is read as one column.
     """
     if data.edge_index is None:
         raise InputError("data has no edge_index, but must have one, with no columns if there are no edges")
@@ -67,7 +67,7 @@ def from_pyg(data: "Data") -> Graph:
     if labels is not None:
         check_labels(labels, "edge_attr", len(arcs), "directed edges")
         _check_same_labels(arcs, labels)
-    once = arcs[:, 0] <= arcs[:, 1]  # loops are left for Graph to refuse
+    once = arcs[:, 0] <= arcs[:, 1]  # self-loops pass here, and Graph raises the error
     return Graph(int(data.num_nodes), arcs[once], _matrix(data.x), None if labels is None else labels[once])
 
 
@@ -86,7 +86,7 @@ def to_pyg(graph: Graph) -> "Data":
 
 
 def _check_reverses(arcs: IntArray) -> None:
-    """Refuse arcs [2 m, 2] of which one has no reverse."""
+    """Raise an error if one of the arcs [2 m, 2] has no reverse."""
     present = set(map(tuple, arcs.tolist()))
     alone = next(((u, v) for u, v in arcs.tolist() if (v, u) not in present), None)
     if alone is not None:
@@ -94,7 +94,7 @@ def _check_reverses(arcs: IntArray) -> None:
 
 
 def _check_same_labels(arcs: IntArray, labels: Array) -> None:
-    """Refuse labels [2 m, Fe] in which an arc's row differs from its reverse's."""
+    """Raise an error if the labels [2 m, Fe] of an arc and of its reverse differ."""
     row = {(u, v): labels[i].tolist() for i, (u, v) in enumerate(arcs.tolist())}
     differs = next((arc for arc in row if row[arc] != row[arc[::-1]]), None)
     if differs is not None:
@@ -102,7 +102,7 @@ def _check_same_labels(arcs: IntArray, labels: Array) -> None:
 
 
 def _columns(items: list[tuple[str, dict[str, Any]]], names: Sequence[str]) -> Array:
-    """The values of the named attributes, one row for each item, [r, len(names)]."""
+    """The values of the named attributes, one row for each item, shape [r, len(names)]."""
     for item, data in items:
         for name in names:
             if name not in data:
@@ -116,7 +116,7 @@ def _rows(labels: Array | None, count: int) -> list[list[float]]:
 
 
 def _matrix(tensor: Any) -> Array | None:
-    """A tensor as an array with two axes."""
+    """A tensor as an array with two axes. A single axis becomes one column."""
     if tensor is None:
         return None
     array: Array = tensor.detach().cpu().numpy()

@@ -1,21 +1,27 @@
 """Depth-first search of the tree of colourings, pruned by node invariants and by automorphisms.
 
-Each tree node has an invariant: the starts of its cells and the neighbours that one member of each cell has. At a
-leaf it is the whole graph under the leaf's labelling. A leaf's trace is the list of invariants on its path, and the
-canonical labelling is that of the best leaf: the first one found with the least trace. Three rules prune the search:
+Each tree node has an invariant: the start positions of its cells, and the neighbours of one member of each cell. At a
+leaf the invariant is the whole graph under the leaf's labelling. The trace of a node is the list of invariants on its
+path from the root. The best leaf is the first leaf found that has the least trace. Its labelling is the canonical
+labelling. Three rules prune the search:
 
 - A node is skipped if its trace is greater than that of the best leaf so far.
-- A leaf as good as the best differs from it by an automorphism, which maps one path to the other: an individualised
-  vertex keeps its colour, so a leaf's colouring determines its path. Below the deepest node that the paths share, the
-  newer child is thus an image of the older one, which has been explored; the search returns there.
-- Of the vertices to individualise at a node, one in each orbit of the known automorphisms that fix its path is tried.
+- A leaf with the same trace as the best leaf gives an automorphism, which maps the best leaf to this leaf. It also maps
+  one path to the other: an individualised vertex keeps its colour, so a leaf's colouring determines its path. Take the
+  deepest node that both paths share. Its newer child is an image of its older child, which is explored already. So the
+  search returns to the shared node.
+- Of the vertices to individualise at a node, only one vertex of each orbit is tried. The orbits are those of the known
+  automorphisms that fix the node's path.
 
-Whatever is skipped holds no leaf with the least trace, or is an image of something explored earlier, so the least
-trace is found. The automorphisms found generate the whole group: let an automorphism that fixes a node of the best
-leaf's path map that path's child to a sibling. The sibling holds a leaf with the least trace too, so it comes after
-the child, or the best leaf would be there. Never worse than the best, it is explored until an automorphism links it
-to the child, unless known ones link it already. Hence the orbit of the child under the known automorphisms that fix
-the node is complete, and the group order is the product of the sizes of these orbits along the path.
+The least trace is found: a part that is skipped has no leaf with it, or is an image of a part that was explored
+earlier.
+
+The automorphisms found generate the whole group. Take a node on the best leaf's path, and an automorphism that fixes
+this node and maps its child on the path to a sibling. Then a leaf with the least trace is also below the sibling. The
+best leaf is the first such leaf, so the sibling comes after the child. The sibling's trace is never greater than that
+of the best leaf. So it is explored until an automorphism links it to the child, unless known automorphisms link it
+already. Hence the orbit of the child under the known automorphisms that fix the node is complete. The group order is
+the product of the sizes of these orbits along the path.
 """
 
 from collections.abc import Iterator
@@ -30,7 +36,7 @@ from pfgnn.graphs.tree import SearchTree, TreeNode
 
 
 def explore(graph: Graph) -> Search:
-    """Find the canonical labelling and the automorphism group of a graph, by its search tree alone."""
+    """Find the canonical labelling and the automorphism group of a graph with its search tree, without other rules."""
     return _Explorer(graph).run()
 
 
@@ -47,7 +53,7 @@ class _Explorer:
 
         self.generators = np.zeros((0, self.num_nodes), dtype=np.int64)  # [g, n]
         self.visited = 0
-        # The current path: its nodes' invariants, and the children still to try at each of its inner nodes.
+        # The current path: the invariants of its nodes, and the children still to try at each of its inner nodes.
         self.trace: list[bytes] = []
         self.stack: list[Iterator[TreeNode]] = []
         self.best = self.tree.root
@@ -80,8 +86,9 @@ class _Explorer:
             del self.stack[_shared(self.best.path, node.path) + 1 :]
 
     def _children(self, node: TreeNode) -> Iterator[TreeNode]:
-        """The child of the least vertex of each orbit, by the automorphisms known when its turn comes."""
-        # What the first child teaches often spares the others, so they are refined, together, only after it.
+        """One child for each orbit, for its smallest vertex. Uses the automorphisms known when the child is reached."""
+        # Automorphisms found below the first child often make other children unnecessary. So the others are refined
+        # only after it, in one batch.
         yield from self.tree.descend(node, node.target[:1])
         least = np.unique(self._orbits(node.path)[node.target])[1:]
         for child in self.tree.descend(node, least):
@@ -90,12 +97,12 @@ class _Explorer:
                 yield child
 
     def _orbits(self, path: tuple[int, ...]) -> IntArray:
-        """Orbits of the known automorphisms that fix every vertex of the path, [n]."""
+        """Orbits of the known automorphisms that fix every vertex of the path, shape [n]."""
         fixes = (self.generators[:, path] == path).all(axis=1)
         return _orbits_under(self.generators[fixes], self.num_nodes)
 
     def _invariant(self, colours: IntArray) -> bytes:
-        """The starts of the cells and the sorted (colour, edge label) of one member's neighbours for each."""
+        """Start positions of the cells, and the sorted (colour, edge label) of the neighbours of one member of each."""
         starts, member = np.unique(colours, return_index=True)
         degree = self.degree[member]
         arcs = ranges(self.indptr[member], degree)
@@ -112,16 +119,16 @@ class _Explorer:
 
 
 def _orbits_under(generators: IntArray, num_nodes: int) -> IntArray:
-    """The least node of each node's orbit under the group that the permutations [g, n] generate, [n]."""
+    """The smallest node of each node's orbit [n] under the group that the permutations [g, n] generate."""
     least = np.arange(num_nodes)
     while True:
         lesser = np.minimum(least, least[generators].min(axis=0, initial=num_nodes))
-        lesser = lesser[lesser]  # the least node known so far may itself know a lesser one
+        lesser = lesser[lesser]  # the entry of that node may be smaller still
         if np.array_equal(lesser, least):
             return least
         least = lesser
 
 
 def _shared(left: tuple[int, ...], right: tuple[int, ...]) -> int:
-    """Length of the longest common prefix of two different paths of one length."""
+    """Length of the longest common prefix of two different paths of the same length."""
     return next(depth for depth, (u, v) in enumerate(zip(left, right, strict=True)) if u != v)

@@ -1,4 +1,4 @@
-"""Graph families: small named graphs, random graphs from a given generator, and pairs that 1-WL confuses."""
+"""Graph families: small named graphs, random graphs, and pairs that 1-WL cannot tell apart."""
 
 import heapq
 from collections.abc import Iterable
@@ -11,43 +11,51 @@ from pfgnn.graphs.graph import Graph
 
 
 def circulant(n: int, jumps: Iterable[int]) -> Graph:
-    """Nodes 0..n-1 on a circle, each joined to the nodes `jump` places away, for every jump in 1..n//2."""
+    """The circulant graph: nodes 0..n-1 on a circle, joined if they are `jump` places apart for one of the jumps.
+
+    Args:
+        n: Number of nodes.
+        jumps: The jumps, each in 1..n//2.
+    """
     lengths = sorted(set(jumps))
     if any(not 1 <= jump <= n // 2 for jump in lengths):
         raise InputError(f"jumps is {lengths}, but for {n} nodes each jump must lie in 1..{n // 2}")
     nodes = np.arange(n)
     edges = [np.stack([nodes, (nodes + jump) % n], axis=1) for jump in lengths]
     if lengths and 2 * lengths[-1] == n:
-        edges[-1] = edges[-1][: n // 2]  # half a turn leads to the same pairs from both ends
+        edges[-1] = edges[-1][: n // 2]  # a jump of n / 2 gives each edge twice
     return Graph.from_edges(n, np.concatenate(edges) if edges else [])
 
 
 def csl(n: int = 41, skip: int = 2) -> Graph:
-    """The circular skip link graph: a circle of n nodes plus the links between nodes `skip` places apart."""
+    """The circular skip link graph: a cycle of n nodes plus the edges between nodes `skip` places apart."""
     if not 2 <= skip < n / 2:
         raise InputError(f"skip is {skip}, but for {n} nodes it must be at least 2 and less than {n / 2:g}")
     return circulant(n, [1, skip])
 
 
 def paley(q: int) -> Graph:
-    """The numbers 0..q-1, joined where the difference is a square modulo q; q is a prime with q % 4 == 1."""
+    """The Paley graph: nodes 0..q-1, joined if their difference is a square modulo q, a prime with q % 4 == 1."""
     if q < 5 or q % 4 != 1 or any(q % divisor == 0 for divisor in range(2, int(q**0.5) + 1)):
-        raise InputError(f"q is {q}, but must be a prime that leaves 1 on division by 4")
+        raise InputError(f"q is {q}, but must be a prime with q % 4 == 1")
     squares = {i * i % q for i in range(1, q)}
     return circulant(q, {min(s, q - s) for s in squares})
 
 
 def rook(k: int = 4) -> Graph:
-    """The k × k squares of a board, joined where a rook moves from one to the other; node k r + c."""
+    """The rook's graph: the squares of a k × k board, joined if a rook can move between them.
+
+    The square in row r and column c is node k r + c.
+    """
     row, column = np.divmod(np.arange(k * k), k)
     near = (row[:, None] == row) | (column[:, None] == column)
     return Graph(k * k, np.argwhere(np.triu(near, 1)))
 
 
 def shrikhande() -> Graph:
-    """The Shrikhande graph: strongly regular with the parameters of `rook(4)`, and not isomorphic to it.
+    """The Shrikhande graph: strongly regular with the parameters of `rook(4)`, but not isomorphic to it.
 
-    Its nodes are the pairs (r, c) modulo 4, joined where they differ by ±(0, 1), ±(1, 0) or ±(1, 1); node 4 r + c.
+    Node 4 r + c is the pair (r, c) modulo 4. Pairs are joined if they differ by ±(0, 1), ±(1, 0) or ±(1, 1).
     """
     row, column = np.divmod(np.arange(16), 4)
     edges = [
@@ -58,17 +66,18 @@ def shrikhande() -> Graph:
 
 
 def cfi(base: Graph, twisted: Iterable[int] = ()) -> Graph:
-    """The graph of Cai, Fürer and Immerman over a base graph, without colours, in its compact form.
+    """The graph of Cai, Fürer and Immerman (CFI) over a base graph, in its compact form without colours.
 
-    Each base vertex v becomes one node (v, S) for every even subset S of its incident edges, 2^(d-1) for degree d
-    (the vertices in order, the subsets in the order of their bit masks). For a base edge e = uv, nodes (u, S) and
-    (v, T) are joined if e is in both or in neither; if e is twisted, if it is in exactly one.
+    Each base vertex v becomes one node (v, S) for every subset S of its incident edges with an even number of edges.
+    These are 2^(d-1) nodes for degree d. Nodes are sorted by v, then by the bit mask of S. For a base edge e = uv,
+    nodes (u, S) and (v, T) are joined if e is in both S and T or in neither. If e is twisted, they are joined if e is
+    in exactly one of S and T.
 
-    Over a connected base, only the parity of the number of twists matters up to isomorphism.
+    If the base is connected, only the parity of the number of twisted edges matters up to isomorphism.
 
     Args:
-        base: the base graph; its labels are ignored.
-        twisted: rows of `base.edges`.
+        base: The base graph. Its labels are ignored.
+        twisted: Rows of `base.edges` that are twisted.
     """
     indptr, _, edge_ids = base.neighbours
     owners, subsets = [], []
@@ -92,12 +101,12 @@ def cfi(base: Graph, twisted: Iterable[int] = ()) -> Graph:
 
 
 def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
-    """The CFI graphs over a base without a twist and with one: never isomorphic.
+    """The CFI graphs over a base graph without a twisted edge and with one. They are never isomorphic.
 
-    1-WL cannot tell them apart if the base has a cycle; k-WL cannot if the base has treewidth above k.
+    1-WL cannot tell them apart if the base has a cycle. k-WL cannot if the treewidth of the base is above k.
 
     Args:
-        base: a connected graph with at least one edge.
+        base: A connected graph with at least one edge.
     """
     if base.num_edges == 0 or not _is_connected(base):
         raise InputError(
@@ -108,7 +117,7 @@ def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
 
 
 def random_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
-    """A graph with n nodes and exactly m edges, all such graphs being equally likely."""
+    """A random graph with n nodes and exactly m edges. All such graphs are equally likely."""
     possible = n * (n - 1) // 2
     if not 0 <= m <= possible:
         raise InputError(f"m is {m}, but a graph with {n} nodes has between 0 and {possible} edges")
@@ -118,12 +127,12 @@ def random_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
 
 
 def random_tree(n: int, rng: np.random.Generator) -> Graph:
-    """A tree on n labelled nodes, all such trees being equally likely (decoded from a random Prüfer sequence)."""
+    """A random tree on n labelled nodes, decoded from a random Prüfer sequence. All such trees are equally likely."""
     if n < 3:
         return Graph.from_edges(n, [(0, 1)] if n == 2 else [])
     sequence = rng.integers(n, size=n - 2)
     degree = np.bincount(sequence, minlength=n) + 1
-    leaves = [int(v) for v in np.flatnonzero(degree == 1)]  # ascending, hence a heap
+    leaves = [int(v) for v in np.flatnonzero(degree == 1)]  # ascending, so it is a heap
     edges = []
     for parent in sequence.tolist():
         edges.append((heapq.heappop(leaves), parent))
@@ -134,14 +143,14 @@ def random_tree(n: int, rng: np.random.Generator) -> Graph:
 
 
 def random_regular(n: int, degree: int, rng: np.random.Generator) -> Graph:
-    """A graph in which each of n nodes has `degree` neighbours, close to uniform for small degrees.
+    """A random graph in which each of n nodes has `degree` neighbours, close to uniform for small degrees.
 
-    Every node gets `degree` stubs, and stubs are joined in random pairs. Pairs that would make a loop or a double
-    edge are paired again among themselves; if that leads nowhere, everything starts afresh.
+    Every node gets `degree` stubs (half edges), and stubs are joined in random pairs. Stubs that would make a self-loop
+    or a double edge are paired again among themselves. If a round joins no stubs, everything starts again.
     """
     if not 0 <= degree < n or n * degree % 2:
         raise InputError(f"degree is {degree}, but for {n} nodes it must lie in 0..{n - 1} with n · degree even")
-    if 2 * degree >= n:  # few pairings of a dense graph succeed, and its complement is sparse
+    if 2 * degree >= n:  # the pairing rarely succeeds for a dense graph, but its complement is sparse
         return _complement(random_regular(n, n - 1 - degree, rng))
     while True:
         edges = _join_stubs(n, degree, rng)
@@ -150,7 +159,7 @@ def random_regular(n: int, degree: int, rng: np.random.Generator) -> Graph:
 
 
 def _join_stubs(n: int, degree: int, rng: np.random.Generator) -> set[tuple[int, int]] | None:
-    """Pair stubs until none is left; None if a round joins none of them."""
+    """Pair stubs until none is left. Return the edges, or None if a round joins no stubs."""
     edges: set[tuple[int, int]] = set()
     stubs = np.repeat(np.arange(n), degree)
     while stubs.size:

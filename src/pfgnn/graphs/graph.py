@@ -1,4 +1,4 @@
-"""The graph that every other module of this group works on."""
+"""The `Graph` class, which every other module of `pfgnn.graphs` works on."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +13,14 @@ from pfgnn.graphs.checks import check_distinct, check_edges, check_labels, check
 
 
 class Neighbours(NamedTuple):
-    """Adjacency in compressed rows: node v's arcs are the places `indptr[v]` to `indptr[v + 1] - 1`.
+    """Adjacency lists of all nodes in compressed sparse row (CSR) format.
+
+    An arc is one direction of an edge. The arcs of node v are `indptr[v]` to `indptr[v + 1] - 1`.
 
     Attributes:
-        indptr: where each node's arcs begin, [n + 1].
-        indices: the node at the other end of each arc, ascending within a node, [2 m].
-        edge_ids: the row of `Graph.edges` each arc comes from, [2 m].
+        indptr: First arc of each node, shape [n + 1].
+        indices: Node at the other end of each arc, ascending for each node, shape [2 m].
+        edge_ids: Row of `Graph.edges` that each arc comes from, shape [2 m].
     """
 
     indptr: IntArray
@@ -28,16 +30,16 @@ class Neighbours(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A simple undirected graph with optional node and edge labels; it cannot be changed.
+    """A simple undirected graph with optional node and edge labels. It is immutable.
 
-    Edges may be given in any order and orientation: they are kept once, as u < v, sorted, with the rows of
-    `edge_attr` moved along. Labels are rows of integers or finite floats and are compared by exact value.
+    Each edge is given once, in either direction. The graph stores the edges as (u, v) with u < v, sorted, and reorders
+    the rows of `edge_attr` with them. Labels are rows of integers or finite floats. They are compared by exact value.
 
     Args:
-        num_nodes: number of nodes n, at least 1; the nodes are 0..n-1.
-        edges: pairs of nodes, integers [m, 2].
-        x: node labels, [n, F].
-        edge_attr: edge labels, [m, Fe].
+        num_nodes: Number of nodes n, at least 1. The nodes are 0..n-1.
+        edges: Pairs of nodes, integers, shape [m, 2].
+        x: Node labels, shape [n, F].
+        edge_attr: Edge labels, shape [m, Fe].
     """
 
     num_nodes: int
@@ -46,7 +48,7 @@ class Graph:
     edge_attr: Array | None = None
 
     def __post_init__(self) -> None:
-        """Validate, bring the edges into order and lock the arrays."""
+        """Check the arguments, sort the edges and make the arrays read-only."""
         num_nodes = check_num_nodes(self.num_nodes)
         edges = np.sort(check_edges(self.edges, num_nodes), axis=1)
         order = np.lexsort((edges[:, 1], edges[:, 0]))
@@ -69,9 +71,9 @@ class Graph:
         x: npt.ArrayLike | None = None,
         edge_attr: npt.ArrayLike | None = None,
     ) -> Self:
-        """Build a graph from anything numpy reads as arrays, such as lists; the arguments are those of `Graph`."""
+        """Build a graph from array-likes, such as lists. The arguments are those of `Graph`."""
         pairs = np.asarray(edges)
-        if pairs.shape == (0,):  # an empty list has neither the axis nor the dtype
+        if pairs.shape == (0,):  # numpy gives an empty list one axis and a float dtype
             pairs = np.zeros((0, 2), dtype=np.int64)
         return cls(
             num_nodes,
@@ -81,7 +83,7 @@ class Graph:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same nodes, edges and label values; relabelled copies are not equal."""
+        """Whether both graphs have the same nodes, edges and label values. Isomorphic graphs can be unequal."""
         if not isinstance(other, Graph):
             return NotImplemented
         return (
@@ -92,7 +94,7 @@ class Graph:
         )
 
     def __hash__(self) -> int:
-        """A hash that agrees with `==`: label values do not enter, since 0 and -0.0 are equal."""
+        """A hash consistent with `==`. It ignores labels, because 0.0 and -0.0 are equal but differ in their bytes."""
         return hash((self.num_nodes, self.edges.tobytes()))
 
     @property
@@ -103,7 +105,7 @@ class Graph:
     @cached_property
     def neighbours(self) -> Neighbours:
         """The adjacency lists of all nodes, computed once."""
-        # Each undirected edge gives two arcs: rows 0..m-1 run forwards, rows m..2m-1 backwards.
+        # Each undirected edge gives two arcs: arcs 0..m-1 go forwards, arcs m..2m-1 go backwards.
         source = self.edges.T.reshape(-1)  # [2 m]
         target = self.edges[:, ::-1].T.reshape(-1)  # [2 m]
         order = np.lexsort((target, source))
@@ -118,10 +120,10 @@ class Graph:
         return np.diff(self.neighbours.indptr)
 
     def directed(self) -> tuple[IntArray, Array | None]:
-        """Both directions of every edge, sorted by source and then target.
+        """Both directions of every edge, sorted by source, then by target.
 
         Returns:
-            The pairs (source, target) as columns, [2, 2 m], and their edge labels, [2 m, Fe] or None.
+            The pairs (source, target) as columns, shape [2, 2 m], and their edge labels, shape [2 m, Fe] or None.
         """
         _, target, edge_ids = self.neighbours
         source = np.repeat(np.arange(self.num_nodes), self.degrees)
@@ -129,17 +131,17 @@ class Graph:
         return np.stack([source, target]), labels
 
     def relabel(self, permutation: npt.ArrayLike) -> "Graph":
-        """Rename the nodes: node v becomes `permutation[v]` and takes its labels along.
+        """Renumber the nodes: node v becomes node `permutation[v]` and keeps its labels.
 
         Args:
-            permutation: the new names, a permutation of 0..n-1, [n].
+            permutation: New number of each node, a permutation of 0..n-1, shape [n].
         """
         names = check_permutation(np.asarray(permutation), self.num_nodes)
         x = None if self.x is None else self.x[np.argsort(names)]
         return Graph(self.num_nodes, names[self.edges], x, self.edge_attr)
 
     def to_bytes(self) -> bytes:
-        """Bytes that two graphs share exactly if they are equal."""
+        """The graph as bytes. Two graphs give the same bytes if and only if they are equal."""
         widths = [-1 if labels is None else labels.shape[1] for labels in (self.x, self.edge_attr)]
         head = np.array([self.num_nodes, self.num_edges, *widths])
         parts = [head.astype("<i8"), self.edges.astype("<i8"), _values(self.x), _values(self.edge_attr)]
@@ -147,10 +149,10 @@ class Graph:
 
 
 def disjoint_union(*graphs: Graph) -> Graph:
-    """Put graphs side by side: the nodes of each follow those of the one before.
+    """The disjoint union of graphs. The nodes of each graph are numbered after those of the graph before it.
 
     Args:
-        graphs: at least one graph; all or none have node labels, and the same for edge labels.
+        graphs: At least one graph. Either all graphs or none have node labels. The same holds for edge labels.
     """
     if not graphs:
         raise InputError("graphs is empty, but a union needs at least 1 graph")
@@ -163,11 +165,11 @@ def disjoint_union(*graphs: Graph) -> Graph:
 
 
 def induced_subgraph(graph: Graph, nodes: IntArray) -> Graph:
-    """The graph of some nodes and the edges between them; its node i is `nodes[i]`, with the same labels.
+    """The subgraph induced by some nodes. Its node i is `nodes[i]`, and the labels are kept.
 
     Args:
-        graph: the graph.
-        nodes: at least one of its nodes, all different, [k].
+        graph: The graph.
+        nodes: At least one node of the graph, all different, shape [k].
     """
     place = np.full(graph.num_nodes, -1)
     place[nodes] = np.arange(len(nodes))
@@ -198,7 +200,7 @@ def _same_labels(left: Array | None, right: Array | None) -> bool:
 
 
 def _values(labels: Array | None) -> Array:
-    """Labels as float64, which holds every allowed label exactly; adding zero turns -0.0 into 0.0."""
+    """Labels as float64, which represents every allowed label exactly. Adding 0.0 turns -0.0 into 0.0."""
     return np.zeros(0) if labels is None else labels.astype("<f8") + 0.0
 
 

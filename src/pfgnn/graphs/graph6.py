@@ -1,7 +1,8 @@
-"""The text formats graph6 and sparse6, read and written strictly.
+"""Read and write the text formats graph6 and sparse6.
 
-Both write numbers as printable bytes of 6 bits each: 63 ('?') stands for 0 and 126 ('~') for 63. Padding bits of
-graph6 must be zero, as the format asks: anything else is more likely a damaged line than a graph.
+Both write numbers as printable bytes of 6 bits each: byte 63 ('?') stands for 0 and byte 126 ('~') for 63. The format
+requires that the padding bits of graph6 are zero. Other padding bits raise an error, because the line is probably
+damaged.
 """
 
 from pathlib import Path
@@ -35,7 +36,7 @@ def from_graph6(text: str) -> Graph:
 
 
 def to_graph6(graph: Graph) -> str:
-    """Write the nodes and edges of a graph as one graph6 string without header; labels are left out."""
+    """Write the nodes and edges of a graph as one graph6 string without header. Labels are not written."""
     u, v = graph.edges.T
     bits = np.zeros(graph.num_nodes * (graph.num_nodes - 1) // 2, dtype=np.uint8)
     bits[v * (v - 1) // 2 + u] = 1
@@ -43,7 +44,7 @@ def to_graph6(graph: Graph) -> str:
 
 
 def from_sparse6(text: str) -> Graph:
-    """Read one sparse6 string, with or without its header; loops and multiple edges are refused."""
+    """Read one sparse6 string, with or without its header. Self-loops and multiple edges raise an error."""
     body = text.strip().removeprefix(SPARSE6_HEADER)
     if not body.startswith(":"):
         raise InputError(f"sparse6 text starts with {body[:1]!r}, but must start with ':'")
@@ -53,16 +54,16 @@ def from_sparse6(text: str) -> Graph:
     groups = bits[: bits.size // (width + 1) * (width + 1)].reshape(-1, width + 1)  # [g, 1 + width]
     step = np.cumsum(groups[:, 0], dtype=np.int64)
     x = _numbers(groups[:, 1:])
-    # Each group moves the current vertex v up by its first bit, and then to x if x is above v: so
-    # v = max(v + bit, x), and v - step is the running maximum of x - step and 0.
+    # Each group adds its first bit to the current vertex v, and then sets v to x if x is larger. So v becomes
+    # max(v + bit, x), and v - step is the running maximum of x - step and 0.
     v = step + np.maximum.accumulate(np.maximum(x - step, 0))
     before = np.concatenate([[0], v])[: v.size] + groups[:, 0]
-    is_edge = (x <= before) & (np.maximum.accumulate(before) < num_nodes)  # beyond the last vertex is padding
+    is_edge = (x <= before) & (np.maximum.accumulate(before) < num_nodes)  # groups past the last vertex are padding
     return Graph(num_nodes, np.stack([x[is_edge], v[is_edge]], axis=1))
 
 
 def to_sparse6(graph: Graph) -> str:
-    """Write the nodes and edges of a graph as one sparse6 string without header; labels are left out."""
+    """Write the nodes and edges of a graph as one sparse6 string without header. Labels are not written."""
     n = graph.num_nodes
     width = (n - 1).bit_length()
     groups: list[tuple[int, int]] = []  # the first bit and x, as in `from_sparse6`
@@ -77,12 +78,12 @@ def to_sparse6(graph: Graph) -> str:
     bits = np.array([[bit, *_digits(x, width)] for bit, x in groups], dtype=np.uint8).reshape(-1)
     padding = np.ones(-bits.size % 6, dtype=np.uint8)
     if n == 1 << width and padding.size > width and current == n - 2:
-        padding[0] = 0  # all ones would read as a loop at the last vertex
+        padding[0] = 0  # padding with ones only would be read as a self-loop at the last vertex
     return ":" + _text(np.concatenate([_size_bits(n), bits, padding]))
 
 
 def read_graph6(path: str | Path) -> list[Graph]:
-    """Read a file with one graph6 or sparse6 string a line; blank lines are skipped, headers are optional."""
+    """Read a file with one graph6 or sparse6 string per line. Blank lines are skipped, and headers are optional."""
     file = Path(path)
     graphs = []
     for number, line in enumerate(file.read_text(encoding="latin-1").splitlines(), start=1):
@@ -96,7 +97,7 @@ def read_graph6(path: str | Path) -> list[Graph]:
 
 
 def _six_bits(text: str) -> IntArray:
-    """The numbers 0..63 that the characters stand for."""
+    """The number 0..63 that each character stands for."""
     codes = np.array([ord(character) for character in text], dtype=np.int64)
     bad = (codes < 63) | (codes > 126)
     if bad.any():
@@ -108,7 +109,7 @@ def _six_bits(text: str) -> IntArray:
 
 
 def _read_size(numbers: IntArray) -> tuple[int, IntArray]:
-    """Split off the number of nodes: 1 byte, or '~' and 3 bytes, or '~~' and 6 bytes."""
+    """The number of nodes, from 1 byte, or '~' and 3 bytes, or '~~' and 6 bytes, and the numbers that follow it."""
     marks = 0 if numbers[:1].tolist() != [63] else 1 if numbers[1:2].tolist() != [63] else 2
     length = [1, 3, 6][marks]
     digits = numbers[marks : marks + length]
@@ -140,10 +141,10 @@ def _numbers(bits: Array) -> IntArray:
 
 
 def _unpack(numbers: IntArray) -> Bits:
-    """Six bits for each number, highest first, [6 r]."""
+    """Six bits for each number, highest first, shape [6 r]."""
     return np.unpackbits(numbers.astype(np.uint8)[:, None], axis=1)[:, 2:].reshape(-1)
 
 
 def _text(bits: Bits) -> str:
-    """The characters for bits [6 r]."""
+    """The characters that stand for bits [6 r]."""
     return bytes((_numbers(bits.reshape(-1, 6)) + 63).tolist()).decode("ascii")

@@ -1,9 +1,9 @@
 """Canonical labelling and automorphism group by nauty, through the package pynauty (extra `exact`).
 
-nauty knows vertex colours, but no edge labels. So nauty gets the graph in layers. Each layer has a copy of every
-vertex, and the copies of one vertex are joined from layer to layer. Number the edge labels from 1: an edge is in layer
-i if bit i of its label's number is set. Layers have different colours, so the layers have the same symmetries as the
-graph. Without edge labels there is one layer: the graph itself.
+nauty supports vertex colours, but no edge labels. So the graph is passed to nauty in layers. Each layer has a copy of
+every vertex, and the copies of a vertex in consecutive layers are joined. Number the edge labels from 1. An edge is in
+layer i if bit i of its label's number is set. Different layers have different colours, so the layered graph has the
+same symmetries as the graph. Without edge labels there is one layer: the graph itself.
 """
 
 from typing import Any
@@ -22,12 +22,12 @@ except ImportError:
 
 
 def is_installed() -> bool:
-    """Whether pynauty can be used."""
+    """Whether pynauty is installed."""
     return pynauty is not None
 
 
 def nauty_labelling(graph: Graph) -> IntArray:
-    """The canonical labelling by nauty, [n]."""
+    """The canonical labelling by nauty, shape [n]."""
     return _labelling(to_pynauty(graph), graph.num_nodes)
 
 
@@ -36,15 +36,15 @@ def nauty_search(graph: Graph) -> Search:
     theirs = to_pynauty(graph)
     found, mantissa, exponent, _, _ = pynauty.autgrp(theirs)
     rows = np.array(found, dtype=np.int64).reshape(len(found), theirs.number_of_vertices)
-    generators = rows[:, : graph.num_nodes]  # on the first layer; the others follow it
-    # nauty counts in floating point. Below 10^10 the count is exact, and the exponent is 0.
+    generators = rows[:, : graph.num_nodes]  # the first layer determines the others
+    # nauty gives the group order in floating point. Below 10^10 it is exact, and the exponent is 0.
     group_order = round(mantissa) if exponent == 0 else exact_order(generators)
     moves = tuple(move_of(generator) for generator in generators)
     return Search(_labelling(theirs, graph.num_nodes), moves, group_order, nodes_visited=0)
 
 
 def to_pynauty(graph: Graph) -> Any:
-    """The graph as a `pynauty.Graph`, in layers: vertex v of layer i has the number i n + v."""
+    """The graph as a layered `pynauty.Graph`: vertex v of layer i has number i n + v."""
     n, layers = graph.num_nodes, num_layers(graph)
     numbers = edge_labels(graph) + 1
     adjacency: dict[int, list[int]] = {}
@@ -60,7 +60,7 @@ def to_pynauty(graph: Graph) -> Any:
 
 
 def num_layers(graph: Graph) -> int:
-    """How many layers nauty gets."""
+    """Number of layers in the graph that nauty gets."""
     return int(edge_labels(graph).max(initial=0) + 1).bit_length()
 
 
@@ -69,29 +69,29 @@ def exact_order(generators: IntArray) -> int:
 
     nauty goes down one path of the search tree, and then back up. When it leaves a vertex b of the path, the generators
     found so far generate the group that fixes the path above b. The order of this group is the size of b's orbit times
-    the order of the group that fixes b too, which was known before. pynauty does not tell b. But take any vertex that
-    the first j generators fix: the size of its orbit times the order of the group of these j is never too large. For b
-    it is right. So the largest product is the order.
+    the order of the group that also fixes b, which is known already. pynauty does not report b. But take any vertex
+    that the first j generators fix. The size of its orbit times the order of the group of these j generators is never
+    too large, and for b it is the order. So the largest product is the order.
 
     Args:
-        generators: one permutation a row, in the order in which nauty found them, [g, n].
+        generators: One permutation per row, in the order in which nauty found them, shape [g, n].
     """
     num_nodes = generators.shape[1]
     nodes = np.arange(num_nodes)
     moved = np.vstack([generators != nodes, np.ones(num_nodes, dtype=np.bool_)])
-    fixed_by = moved.argmax(axis=0)  # so many of the first generators, [n]
-    orders = [1]  # of the groups of the first 0, 1, 2, ... generators
+    fixed_by = moved.argmax(axis=0)  # how many generators, from the first on, fix each node, [n]
+    orders = [1]  # orders of the groups of the first 0, 1, 2, ... generators
     orbits = nodes
     for generator in generators:
         pairs = np.stack([np.tile(nodes, 2), np.concatenate([orbits, generator])], axis=1)  # [2 n, 2]
         orbits = least_connected(num_nodes, pairs)
         sizes = np.bincount(orbits)
-        best = np.zeros_like(sizes)  # of each orbit, the largest fixed_by
+        best = np.zeros_like(sizes)  # the largest fixed_by in each orbit
         np.maximum.at(best, orbits, fixed_by)
         orders.append(max(int(sizes[b]) * orders[best[b]] for b in np.flatnonzero(sizes > 1)))
     return orders[-1]
 
 
 def _labelling(theirs: Any, num_nodes: int) -> IntArray:
-    """From nauty's order of all vertices; the first layer has the first colours, so it comes first."""
+    """The canonical labelling [n] from nauty's order of all vertices, in which the first layer comes first."""
     return np.argsort(pynauty.canon_label(theirs)[:num_nodes])

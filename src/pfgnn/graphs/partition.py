@@ -1,4 +1,4 @@
-"""The ordered partition behind colour refinement, and one round of splitting it."""
+"""The ordered partition used by colour refinement, and one round of splitting its cells."""
 
 import numpy as np
 
@@ -6,19 +6,19 @@ from pfgnn.graphs.arrays import Array, IntArray, ranges, run_starts
 
 
 class Partition:
-    """Ordered partitions of B copies of a graph, split together; vertex v of copy b is number b n + v.
+    """Ordered partitions of B copies of a graph, which are split together. Vertex v of copy b has number b n + v.
 
     Args:
-        indptr: where each vertex's arcs begin, [n + 1].
-        indices: the vertex at the other end of each arc, [2 m].
-        labels: the label of each arc, integers from 0, [2 m].
-        colours: the starting colourings, integers, [B, n].
+        indptr: First arc of each vertex, shape [n + 1].
+        indices: Vertex at the other end of each arc, shape [2 m].
+        labels: Label of each arc, integers from 0, shape [2 m].
+        colours: Colourings to start from, integers, shape [B, n].
 
     Attributes:
-        order: the vertices, the members of each cell side by side, [B n].
-        position: where each vertex stands in `order`, [B n].
-        colour: where each vertex's cell starts in `order`, [B n].
-        size: number of members of the cell that starts at a position; without meaning elsewhere, [B n].
+        order: All vertices, with the members of each cell next to each other, shape [B n].
+        position: Position of each vertex in `order`, shape [B n].
+        colour: Position in `order` at which each vertex's cell starts, shape [B n].
+        size: Size of the cell that starts at each position, shape [B n]. Entries at other positions have no meaning.
     """
 
     def __init__(self, indptr: IntArray, indices: IntArray, labels: IntArray, colours: Array) -> None:
@@ -41,20 +41,21 @@ class Partition:
         self.size[starts] = sizes
 
     def cells(self) -> IntArray:
-        """The starts of all cells, ascending."""
+        """The start positions of all cells, ascending."""
         return run_starts(self.colour[self.order])
 
     def split(self, splitters: IntArray) -> IntArray:
-        """Split every cell by its members' numbers of arcs, per label, into each of the given cells.
+        """Split every cell by the number of arcs of each label that its members have into each of the given cells.
 
-        Only members with such an arc are touched. They move behind the others of their cell, which keep its colour.
+        Only members with such an arc are touched. They move behind the other members, which keep the cell's colour.
 
         Args:
-            splitters: starts of cells.
+            splitters: Start positions of the cells to split by.
 
         Returns:
-            The starts of the cells to split by next: of each cell that was split, all pieces but the largest.
-            The arcs into the whole cell are even already, so those into the largest piece follow from the rest.
+            Start positions of the cells to split by next. From each cell that was split, these are all pieces except
+            the largest. The members of any cell now have equally many arcs into the whole cell that was split, so the
+            numbers of arcs into the largest piece follow from those into the other pieces.
         """
         nodes, lengths, names = self._signatures(splitters)
         if not nodes.size:
@@ -78,27 +79,27 @@ class Partition:
 
         parent = np.concatenate([kept, cell[piece]])
         pieces = np.concatenate([kept, born])
-        largest_first = np.lexsort((pieces, -self.size[pieces], parent))  # ties: the lowest colour
+        largest_first = np.lexsort((pieces, -self.size[pieces], parent))  # of equal sizes, the lowest colour is first
         others = np.ones(pieces.size, dtype=np.bool_)
         others[run_starts(parent[largest_first])] = False
         return pieces[largest_first][others]
 
     def _move(self, nodes: IntArray, first: IntArray, touched: IntArray, tail: IntArray) -> IntArray:
-        """Move touched vertices to the tails of their cells; the vertices they push out take the places they leave.
+        """Move touched vertices to the tails of their cells. Vertices that they displace take the free positions.
 
         Args:
-            nodes: the touched vertices, cell by cell, [t].
-            first: where each cell begins in `nodes`, [c].
-            touched: number of touched vertices of each cell, [c].
-            tail: position at which the tail of each cell begins, [c].
+            nodes: Touched vertices, cell by cell, shape [t].
+            first: Index in `nodes` of the first vertex of each cell, shape [c].
+            touched: Number of touched vertices of each cell, shape [c].
+            tail: Position in `order` at which the tail of each cell begins, shape [c].
 
         Returns:
-            The new positions, [t].
+            New positions of the touched vertices in `order`, shape [t].
         """
-        shift = np.repeat(tail - first, touched)  # from places in `nodes` to positions
+        shift = np.repeat(tail - first, touched)  # from an index in `nodes` to a position in `order`
         place = np.arange(nodes.size) + shift
         old = self.position[nodes]
-        stays = old >= np.repeat(tail, touched)  # the vertex stands in the tail already
+        stays = old >= np.repeat(tail, touched)  # the vertex is already in the tail
         foreign = np.ones(nodes.size, dtype=np.bool_)
         foreign[(old - shift)[stays]] = False
         pushed, free = self.order[place[foreign]], old[~stays]
@@ -107,12 +108,13 @@ class Partition:
         return place
 
     def _signatures(self, splitters: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Describe the arcs that the members of larger cells have into the given cells.
+        """Describe the arcs into the given cells that start at members of cells with at least two members.
 
         Returns:
-            The vertices with such an arc, ascending, the number of distinct (splitter, label) pairs each sees,
-            and a name for the list of (splitter, label, count): among lists of one length, equal lists have equal
-            names, and names are ordered as the lists are. Each is [t].
+            Three arrays of shape [t]. The first holds the vertices with such an arc, ascending. The second holds the
+            number of distinct (splitter, label) pairs among the arcs of each vertex. The third holds an integer name
+            for the list of (splitter, label, count) of each vertex. Among lists of the same length, names are equal
+            if and only if the lists are equal, and names have the same order as the lists.
         """
         members = self.order[ranges(splitters, self.size[splitters])]
         vertex = members % self.num_nodes
@@ -137,21 +139,21 @@ class Partition:
 
 
 def _name_lists(tokens: IntArray, first: IntArray, lengths: IntArray) -> IntArray:
-    """Name lists of integers by replacing neighbouring pairs with their ranks until one number is left.
+    """Name lists of integers: replace each pair of adjacent tokens with one number until one number is left.
 
-    A list of odd length pairs its last token with itself; lists of one length are treated alike, and only
-    their names compare.
+    If the length is odd, the last token is paired with itself. Only names of lists of the same length can be compared.
 
     Args:
-        tokens: the lists one after the other, each nonempty, [sum(lengths)].
-        first: where each list begins, [t].
-        lengths: how long each list is, [t].
+        tokens: The lists one after another, none of them empty, shape [sum(lengths)].
+        first: Index in `tokens` at which each list begins, shape [t].
+        lengths: Length of each list, shape [t].
 
     Returns:
-        Names that are equal and ordered as the lists are, among lists of the same length, [t].
+        Names of the lists, shape [t]. Among lists of the same length, names are equal if and only if the lists are
+        equal, and names have the same order as the lists.
     """
     names = tokens[first]
-    lists = np.flatnonzero(lengths > 1)  # those without a name
+    lists = np.flatnonzero(lengths > 1)  # the lists without a final name
     first, lengths = first[lists], lengths[lists]
     while lists.size:
         ranks = _ranks(tokens)
@@ -167,5 +169,5 @@ def _name_lists(tokens: IntArray, first: IntArray, lengths: IntArray) -> IntArra
 
 
 def _ranks(values: IntArray) -> IntArray:
-    """Rank of each value among the sorted distinct values, [v]."""
+    """Rank of each value among the sorted distinct values, shape [v]."""
     return np.unique(values, return_inverse=True)[1]

@@ -1,4 +1,4 @@
-"""The connected pieces of a graph: take them apart, and put together what was found in each."""
+"""Split a graph into its connected components, and combine the search results of the components."""
 
 from collections import defaultdict
 from math import factorial
@@ -13,11 +13,11 @@ from pfgnn.graphs.symmetry import Move, Search, exchanges
 
 
 class Piece(NamedTuple):
-    """A connected piece with at least two vertices.
+    """A connected component with at least two vertices.
 
     Attributes:
-        nodes: its vertices in the whole graph, ascending, [k].
-        graph: the piece alone; its vertex i is `nodes[i]` of the whole.
+        nodes: Its vertices in the whole graph, ascending, shape [k].
+        graph: The component as a graph. Its vertex i is vertex `nodes[i]` of the whole graph.
     """
 
     nodes: IntArray
@@ -25,10 +25,10 @@ class Piece(NamedTuple):
 
 
 def split(graph: Graph) -> tuple[IntArray, list[Piece]]:
-    """Take a graph apart.
+    """Split a graph into its connected components.
 
     Returns:
-        The vertices without neighbours, by their labels, and the other pieces.
+        The isolated vertices, sorted by label, and the components with at least two vertices.
     """
     least = least_connected(graph.num_nodes, graph.edges)
     members = _groups(np.argsort(least, kind="stable"), least)
@@ -38,12 +38,14 @@ def split(graph: Graph) -> tuple[IntArray, list[Piece]]:
 
 
 def join(graph: Graph, singles: IntArray, found: list[tuple[Piece, Search]]) -> Search:
-    """Put together what was found: first the vertices without neighbours, then the pieces, by their canonical forms.
+    """Combine the search results of the components of a graph.
+
+    The canonical labelling puts the isolated vertices first, then the components, sorted by their canonical forms.
 
     Args:
-        graph: the whole.
-        singles: the vertices without neighbours, by their labels.
-        found: the other pieces, and what a search found in each.
+        graph: The whole graph.
+        singles: The isolated vertices, sorted by label.
+        found: Each component with at least two vertices, and its search result.
     """
     moves: list[Move] = []
     group_order = 1
@@ -68,7 +70,7 @@ def join(graph: Graph, singles: IntArray, found: list[tuple[Piece, Search]]) -> 
 
 
 def _groups(nodes: IntArray, keys: IntArray) -> list[IntArray]:
-    """The groups of at least two nodes with one key, of nodes [k] sorted by their keys [n]."""
+    """The groups of at least two nodes with the same key. `nodes` [k] must be sorted by their `keys` [n]."""
     starts = run_starts(keys[nodes])
     sizes = np.diff(starts, append=len(nodes))
     many = sizes > 1

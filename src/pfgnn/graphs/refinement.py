@@ -1,7 +1,7 @@
 """1-WL colour refinement to the coarsest equitable partition, exact and vectorised.
 
-A colouring is stored as an ordered partition: the colour of a vertex is the position at which its cell starts,
-so cells that do not split keep their colour, order is preserved as cells split, and a discrete colouring is a
+A colouring is stored as an ordered partition: the colour of a vertex is the position at which its cell starts. So cells
+that do not split keep their colour. When a cell splits, the order of the other cells stays. A discrete colouring is a
 permutation of 0..n-1.
 """
 
@@ -14,14 +14,16 @@ from pfgnn.graphs.partition import Partition
 
 
 def refine(graph: Graph, colours: Array | None = None) -> IntArray:
-    """Refine a colouring until any two vertices of a colour have the same neighbours by colour and edge label.
+    """Refine a colouring by 1-WL until it is equitable.
+
+    In an equitable colouring, vertices of the same colour have the same multiset of (edge label, neighbour's colour).
 
     Args:
-        graph: the graph; its edge labels always count.
-        colours: integers to start from, [n]; without them the ranks of the rows of `graph.x`.
+        graph: The graph. Its edge labels are always used.
+        colours: Integers to start from, shape [n]. By default the ranks of the rows of `graph.x`.
 
     Returns:
-        The coarsest equitable colouring that is at least as fine, [n].
+        The coarsest equitable colouring that refines the start, shape [n].
     """
     start = initial_colours(graph) if colours is None else np.asarray(colours)
     if start.shape != (graph.num_nodes,):
@@ -30,14 +32,14 @@ def refine(graph: Graph, colours: Array | None = None) -> IntArray:
 
 
 def refine_many(graph: Graph, colours: Array) -> IntArray:
-    """Refine B colourings of one graph at once; row b is `refine(graph, colours[b])`.
+    """Refine B colourings of one graph at once. Row b of the result is `refine(graph, colours[b])`.
 
     Args:
-        graph: the graph, whose adjacency is shared by all colourings.
-        colours: integers to start from, [B, n].
+        graph: The graph.
+        colours: Integers to start from, shape [B, n].
 
     Returns:
-        The refined colourings, [B, n].
+        The refined colourings, shape [B, n].
     """
     if colours.ndim != 2 or colours.shape[1] != graph.num_nodes:
         raise InputError(f"colours has shape {list(colours.shape)}, but must have shape [B, {graph.num_nodes}]")
@@ -48,25 +50,25 @@ def refine_many(graph: Graph, colours: Array) -> IntArray:
     splitters = partition.cells()
     while splitters.size:
         splitters = partition.split(splitters)
-    first = np.arange(len(colours)) * graph.num_nodes  # of each copy, where its colours begin
+    first = np.arange(len(colours)) * graph.num_nodes  # first position of each copy in the partition
     return partition.colour.reshape(colours.shape) - first[:, None]
 
 
 def initial_colours(graph: Graph) -> IntArray:
-    """Rank of each node's label row among the sorted distinct rows, [n]; all zero without labels."""
+    """Rank of each node's label row among the sorted distinct rows, shape [n]. All zero without labels."""
     return np.zeros(graph.num_nodes, dtype=np.int64) if graph.x is None else rank_rows(graph.x)
 
 
 def is_equitable(graph: Graph, colours: IntArray) -> bool:
-    """Whether vertices of one colour always have the same multiset of (edge label, neighbour's colour).
+    """Whether all vertices of the same colour have the same multiset of (edge label, neighbour's colour).
 
     Args:
-        graph: the graph.
-        colours: any integers, [n].
+        graph: The graph.
+        colours: Any integers, shape [n].
     """
     indptr, indices, edge_ids = graph.neighbours
     _, member, cell = np.unique(colours, return_index=True, return_inverse=True)
-    model = member[cell]  # [n], one fixed vertex of each vertex's cell
+    model = member[cell]  # a fixed representative of each vertex's cell, [n]
     degree = np.diff(indptr)
     if not np.array_equal(degree, degree[model]):
         return False
@@ -77,7 +79,7 @@ def is_equitable(graph: Graph, colours: IntArray) -> bool:
 
 
 def wl_equivalent(left: Graph, right: Graph) -> bool:
-    """Whether 1-WL gives both graphs the same histogram of colours; labels are compared by value."""
+    """Whether 1-WL gives both graphs the same histogram of colours. Labels are compared by value."""
     if _shape(left) != _shape(right):
         return False
     colours = refine(disjoint_union(left, right))
@@ -85,7 +87,7 @@ def wl_equivalent(left: Graph, right: Graph) -> bool:
 
 
 def edge_labels(graph: Graph) -> IntArray:
-    """Rank of each edge's label row among the sorted distinct rows, [m]; all zero without labels."""
+    """Rank of each edge's label row among the sorted distinct rows, shape [m]. All zero without labels."""
     return np.zeros(graph.num_edges, dtype=np.int64) if graph.edge_attr is None else rank_rows(graph.edge_attr)
 
 

@@ -1,15 +1,15 @@
-"""Canonical labelling and automorphism group: take the graph apart first, then search what is left.
+"""Canonical labelling and automorphism group: simplify the graph first, then search what is left.
 
 The search tree of a graph with many equal parts is large, even if each part is easy. So three rules come first:
 
-1. Two cells of the 1-WL colouring may be joined completely, by edges of one label. A cell may be complete within. The
-   colours tell where such edges are, so these edges are left out.
-2. If the rest is not connected, each piece is searched alone. Equal pieces may change places.
-3. Twins have the same colour and the same neighbours, apart from each other. They may change places. One of them
-   stays, and its new colour tells how many there were.
+1. Remove complete blocks. Edges of one label may join every vertex of one cell of the 1-WL colouring to every vertex of
+   another, or all vertices of a cell to each other. The colours determine these edges, so they are removed.
+2. Split the graph. If it is not connected, each component is searched alone. Isomorphic components can be exchanged.
+3. Reduce twins. Twins have the same colour and, apart from each other, the same neighbours. They can be exchanged. One
+   vertex of each class of twins is kept, and its new colour includes the size of the class.
 
-No rule depends on the names of the vertices. What a rule made smaller is taken apart again. Complete graphs, stars,
-trees and unions of them fall apart into single vertices: they need no search tree at all.
+No rule depends on the numbering of the vertices. After rule 2 or 3, the rules are applied to the smaller graphs again.
+Complete graphs, stars, trees and unions of them are reduced to single vertices, so they need no search tree.
 """
 
 from collections.abc import Callable
@@ -32,9 +32,9 @@ def search(graph: Graph, solve: Solve = explore, most_as_one: int = 1) -> Search
     """Find the canonical labelling and the automorphism group of a graph.
 
     Args:
-        graph: the graph.
-        solve: searches what is left; its canonical form must be the same for isomorphic graphs.
-        most_as_one: graphs and pieces of up to so many vertices are not taken apart.
+        graph: The graph.
+        solve: Searches a graph that the rules cannot simplify. Isomorphic graphs must get the same canonical form.
+        most_as_one: Graphs and components with at most this many vertices go to `solve` without the rules.
     """
     if graph.num_nodes <= most_as_one:
         return solve(graph)
@@ -50,11 +50,11 @@ def search(graph: Graph, solve: Solve = explore, most_as_one: int = 1) -> Search
 
 
 def without_complete_blocks(graph: Graph, colours: IntArray) -> Graph:
-    """Leave out the edges that the colours imply.
+    """Remove the edges that the colours determine.
 
     Args:
-        graph: the graph.
-        colours: its 1-WL colouring, [n].
+        graph: The graph.
+        colours: Its 1-WL colouring, shape [n].
 
     Returns:
         A graph with the colours as node labels, and the ranks of the edge labels as edge labels.
@@ -63,6 +63,6 @@ def without_complete_blocks(graph: Graph, colours: IntArray) -> Graph:
     ends = np.sort(colours[graph.edges], axis=1)  # the cells that each edge joins, [m, 2]
     sizes = np.bincount(colours, minlength=graph.num_nodes)[ends]  # [m, 2]
     pairs = np.where(ends[:, 0] == ends[:, 1], sizes[:, 0] * (sizes[:, 0] - 1) // 2, sizes[:, 0] * sizes[:, 1])
-    blocks = rank_rows(np.column_stack([ends, labels]))  # two cells and a label
+    blocks = rank_rows(np.column_stack([ends, labels]))  # a block is given by two cells and a label
     keep = np.bincount(blocks)[blocks] < pairs
     return Graph(graph.num_nodes, graph.edges[keep], colours[:, None], labels[keep, None])

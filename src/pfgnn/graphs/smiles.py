@@ -1,4 +1,4 @@
-"""Molecules as graphs: SMILES in and out (extra `chem`)."""
+"""Molecules as graphs: read and write SMILES (extra `chem`)."""
 
 from pathlib import Path
 from types import ModuleType
@@ -13,9 +13,10 @@ BOND_TYPES = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 4}
 
 
 def from_smiles(smiles: str) -> Graph:
-    """Read a molecule: a node for each atom but the hydrogens, which are counted, and an edge for each bond.
+    """Read a molecule: each atom except hydrogen becomes a node, and each bond becomes an edge.
 
-    Stereo and isotopes are left out. Hydrogens that RDKit keeps as atoms, such as those of [H][H], are nodes.
+    Hydrogens are counted at their atom. Only hydrogens that RDKit keeps as atoms, such as those of [H][H], are nodes.
+    Stereochemistry and isotopes are ignored.
 
     Returns:
         A graph with `x` = (atomic number, formal charge, number of hydrogens), int64 [n, 3], and `edge_attr` = bond
@@ -64,7 +65,10 @@ def to_smiles(graph: Graph) -> str:
 
 
 def read_smiles(path: str | Path) -> list[Graph]:
-    """Read a file with one molecule a line, its SMILES before the first blank; empty lines are skipped."""
+    """Read a file with one molecule per line.
+
+    The text before the first blank of a line is the SMILES. Empty lines are skipped.
+    """
     file = Path(path)
     graphs = []
     for number, line in enumerate(file.read_text(encoding="latin-1").splitlines(), start=1):
@@ -83,7 +87,7 @@ def _bond_number(bond: Any, smiles: str) -> int:
 
 
 def rdkit_modules() -> tuple[ModuleType, ModuleType]:
-    """RDKit's Chem and rdBase, or a sentence that says how to get them."""
+    """RDKit's modules Chem and rdBase. The error for a missing RDKit says how to install it."""
     try:
         from rdkit import Chem, rdBase
     except ImportError:

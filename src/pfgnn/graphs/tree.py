@@ -1,4 +1,4 @@
-"""The search tree of colourings of the paper's section 3.1, enumerated exactly."""
+"""The search tree of colourings from section 3.1 of the paper, enumerated exactly."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -15,32 +15,32 @@ TargetCell: TypeAlias = Callable[[IntArray], IntArray]
 
 
 def first(colours: IntArray) -> IntArray:
-    """The vertices of the first cell with at least two members; none if `colours` [n] is discrete."""
+    """The vertices of the first cell with at least two members. Empty if `colours` [n] is discrete."""
     cells, _ = _open_cells(colours)
     return np.flatnonzero(colours == cells[0]) if cells.size else cells
 
 
 def first_smallest(colours: IntArray) -> IntArray:
-    """The vertices of the first of the smallest cells with at least two members; none if discrete."""
+    """The vertices of the first of the smallest cells with at least two members. Empty if `colours` [n] is discrete."""
     cells, sizes = _open_cells(colours)
     return np.flatnonzero(colours == cells[sizes.argmin()]) if cells.size else cells
 
 
 def first_largest(colours: IntArray) -> IntArray:
-    """The vertices of the first of the largest cells with at least two members; none if discrete."""
+    """The vertices of the first of the largest cells with at least two members. Empty if `colours` [n] is discrete."""
     cells, sizes = _open_cells(colours)
     return np.flatnonzero(colours == cells[sizes.argmax()]) if cells.size else cells
 
 
 def individualise(colours: IntArray, vertices: IntArray) -> IntArray:
-    """Split a vertex off the front of its cell: it keeps the cell's colour, the others move up by one.
+    """Individualise vertices: the vertex keeps its colour, and the colour of the rest of its cell grows by 1.
 
     Args:
-        colours: a colouring by start positions, [n].
-        vertices: the vertices to individualise, each in a colouring of its own, [B].
+        colours: A colouring. Each colour is the start position of a cell, shape [n].
+        vertices: The vertices to individualise. Each one gives a colouring of its own, shape [B].
 
     Returns:
-        One colouring for each vertex, [B, n].
+        One colouring for each vertex, shape [B, n].
     """
     cell = colours[vertices][:, None]  # [B, 1]
     return colours + ((colours == cell) & (np.arange(len(colours)) != vertices[:, None]))  # [B, n]
@@ -51,9 +51,9 @@ class TreeNode:
     """A node of the search tree.
 
     Attributes:
-        colours: its equitable colouring, [n].
-        path: the vertices individualised on the way from the root.
-        target: the vertices of the target cell, ascending; empty at a leaf.
+        colours: Its equitable colouring, shape [n].
+        path: The vertices individualised on the path from the root.
+        target: The vertices of the target cell, ascending. Empty at a leaf.
     """
 
     colours: IntArray
@@ -67,20 +67,20 @@ class TreeNode:
 
     @property
     def cells(self) -> list[list[int]]:
-        """The cells in the order of their colours."""
+        """The vertices of each cell, in the order of the colours."""
         order = np.argsort(self.colours, kind="stable")
         ends = np.flatnonzero(np.diff(self.colours[order])) + 1
         return [cell.tolist() for cell in np.split(order, ends)]
 
 
 class SearchTree:
-    """The tree whose root is the 1-WL colouring and whose children individualise one target vertex each.
+    """The search tree: its root is the 1-WL colouring, and each child individualises one vertex of the target cell.
 
-    Its size can be exponential in the number of nodes; the iterators below visit nodes one by one.
+    The size of the tree can be exponential in the number of vertices. The iterators below visit its nodes one by one.
 
     Args:
-        graph: the graph.
-        target_cell: picks the cell to individualise, given a colouring; it must depend on the colours only.
+        graph: The graph.
+        target_cell: Picks the vertices of the target cell from a colouring. It must depend on the colours only.
     """
 
     def __init__(self, graph: Graph, target_cell: TargetCell = first_smallest) -> None:
@@ -89,16 +89,16 @@ class SearchTree:
         self.root = self._node(refine(graph), ())
 
     def children(self, node: TreeNode) -> list[TreeNode]:
-        """One child for each vertex of the target cell, in their order; none at a leaf."""
+        """One child for each vertex of the target cell, in the order of the vertices. Empty at a leaf."""
         return self.descend(node, node.target)
 
     def descend(self, node: TreeNode, vertices: IntArray) -> list[TreeNode]:
-        """The children that individualise the given vertices of the target cell [B], refined in one batch."""
+        """The children for the given vertices [B] of the target cell, refined in one batch."""
         colours = refine_many(self.graph, individualise(node.colours, vertices))  # [B, n]
         return [self._node(row, (*node.path, int(v))) for row, v in zip(colours, vertices, strict=True)]
 
     def walk(self, max_depth: int | None = None) -> Iterator[TreeNode]:
-        """Every node down to `max_depth`, level by level and within a level in the order of the paths."""
+        """All nodes down to `max_depth`, level by level, and within a level in the order of their paths."""
         queue = deque([self.root])
         while queue:
             node = queue.popleft()
@@ -107,18 +107,18 @@ class SearchTree:
                 queue.extend(self.children(node))
 
     def leaves(self) -> Iterator[TreeNode]:
-        """Every node with a discrete colouring."""
+        """All nodes with a discrete colouring."""
         return (node for node in self.walk() if node.is_leaf)
 
     def levels(self, depth: int) -> list[list[TreeNode]]:
-        """The nodes at depth 0, 1, ..., `depth`; a level below the last leaf is empty."""
+        """The nodes at depth 0, 1, ..., `depth`. Levels below the deepest leaf are empty."""
         levels = [[self.root]]
         for _ in range(depth):
             levels.append([child for node in levels[-1] for child in self.children(node)])
         return levels
 
     def to_text(self, max_depth: int | None = None) -> str:
-        """One line for each node in depth-first order: the vertex individualised last, then the cells."""
+        """The tree as text, depth first: each line has the vertex individualised last, then the cells."""
         lines = []
         stack = [self.root]
         while stack:

@@ -1,4 +1,4 @@
-"""Twins: vertices with the same label and the same neighbours, apart from each other."""
+"""Twins: vertices with the same label that, apart from each other, have the same neighbours."""
 
 from collections import defaultdict
 from math import factorial, prod
@@ -11,15 +11,15 @@ from pfgnn.graphs.graph import Graph, induced_subgraph
 from pfgnn.graphs.refinement import edge_labels, initial_colours
 from pfgnn.graphs.symmetry import Move, Search, exchanges
 
-APART = -1  # stands for an edge label: the twins are not joined
+APART = -1  # used in place of an edge label if the twins are not adjacent
 
 
 class TwinClass(NamedTuple):
-    """At least two vertices of which any two are twins.
+    """At least two vertices, any two of which are twins.
 
     Attributes:
-        members: the vertices, ascending.
-        label: rank of the label of the edges between them, or `APART` if there are none.
+        members: The vertices, ascending.
+        label: Rank of the label of the edges between them, or `APART` if they are not adjacent.
     """
 
     members: list[int]
@@ -27,7 +27,7 @@ class TwinClass(NamedTuple):
 
 
 def find_twins(graph: Graph) -> list[TwinClass]:
-    """All classes of twins."""
+    """All classes of twins of a graph."""
     near: list[set[tuple[int, int]]] = [set() for _ in range(graph.num_nodes)]  # (neighbour, label)
     for (u, v), label in zip(graph.edges.tolist(), edge_labels(graph).tolist(), strict=True):
         near[u].add((v, label))
@@ -36,17 +36,17 @@ def find_twins(graph: Graph) -> list[TwinClass]:
     for v, colour in enumerate(initial_colours(graph).tolist()):
         alike[colour, APART, frozenset(near[v])].append(v)
         for label in {label for _, label in near[v]}:
-            # Joined twins see each other. If each saw itself as well, both would see the same.
+            # Adjacent twins are neighbours of each other. With the vertex itself added, both sets become equal.
             alike[colour, label, frozenset(near[v] | {(v, label)})].append(v)
     return [TwinClass(members, label) for (_, label, _), members in alike.items() if len(members) > 1]
 
 
 def leave_one(graph: Graph, twins: list[TwinClass]) -> tuple[IntArray, Graph]:
-    """Keep one vertex of each class.
+    """Keep one vertex of each class of twins and remove the others.
 
     Returns:
-        The vertices that stay, ascending, and their graph. Its node labels tell the vertex's label in the whole graph,
-        the size of its class and the label of the edges in it.
+        The kept vertices, ascending, and their graph. Its node labels have three columns: the rank of the vertex's
+        label in the whole graph, the size of its class, and the label of the edges in the class.
     """
     x = np.stack([initial_colours(graph), np.ones_like(graph.degrees), np.full_like(graph.degrees, APART)], axis=1)
     stays = np.ones(graph.num_nodes, dtype=np.bool_)
@@ -59,12 +59,12 @@ def leave_one(graph: Graph, twins: list[TwinClass]) -> tuple[IntArray, Graph]:
 
 
 def put_back(twins: list[TwinClass], kept: IntArray, found: Search) -> Search:
-    """What was found in the graph with one vertex of each class, for the whole graph.
+    """Turn the search result for the graph of `leave_one` into the search result for the whole graph.
 
     Args:
-        twins: the classes.
-        kept: the vertices that stayed, ascending.
-        found: the result of a search in the graph of those.
+        twins: The classes of twins.
+        kept: The vertices that `leave_one` kept, ascending.
+        found: Search result for the graph of the kept vertices.
     """
     members = {v: [v] for v in kept.tolist()} | {twin.members[0]: twin.members for twin in twins}
 
