@@ -12,16 +12,16 @@ from pfgnn.cli.console import console
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the record and the pictures.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Seed of parameters, data and draws.")] = 0,
-    steps: Annotated[int, typer.Option(help="T, individualisations of a particle.")] = 2,
+    seed: Annotated[int, typer.Option(help="Seed of the weights, the data and the draws.")] = 0,
+    steps: Annotated[int, typer.Option(help="T, number of vertices that a particle individualises.")] = 2,
     particles: Annotated[int, typer.Option(help="K, number of particles.")] = 8,
     updates: Annotated[int, typer.Option(help="Training updates of each model.")] = 150,
 ) -> None:
-    """Tell apart graphs that GIN cannot: train GIN and PF-GNN on CSL, print a table, draw pictures."""
+    """Train GIN and PF-GNN on CSL graphs, which GIN cannot tell apart; print a table and draw pictures."""
     from pfgnn.experiments.demo_config import SKIPS, DemoConfig
 
     config = DemoConfig(seed=seed, steps=steps, particles=particles, updates=updates)
-    out.mkdir(parents=True, exist_ok=True)  # fails now rather than after the training
+    out.mkdir(parents=True, exist_ok=True)  # raises before the training, not after it
 
     from pfgnn.experiments.demo import run_demo
     from pfgnn.files import write_json

@@ -79,8 +79,8 @@ class Objective:
         gamma: γ ≥ 0, weight of the policy loss.
         baseline: Computes b_g of credit "graph", see :func:`leave_one_out`.
         credit: "graph" or "particle".
-        entropy: β ≥ 0, weight of the entropy. It keeps the policy from giving all probability to a few vertices. It
-            has an effect with distinct paths only.
+        entropy: β ≥ 0, weight of the entropy. It keeps the policy from giving all probability to a few vertices. With
+            independent draws the entropy has no gradient.
     """
 
     gamma: float = 0.1
