@@ -40,7 +40,7 @@ def train(
     device: Device = "auto",
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write metrics for TensorBoard too.")] = False,
 ) -> None:
-    """Train a model and test it. --resume continues a run that was stopped, on a CPU bit for bit."""
+    """Train a model and test it. --resume continues a stopped run; on a CPU the result is exactly the same."""
     from pfgnn.experiments.directory import RECORD, Resume, check_directory
     from pfgnn.experiments.settings import read_config
 
