@@ -51,7 +51,7 @@ class TrainingConfig:
         schedule: Schedule of the learning rate.
         gamma: Weight of the policy loss, see :class:`pfgnn.training.Objective`.
         baseline: Baseline of the policy loss.
-        credit: Whether the policy loss rewards all draws of a graph alike ("graph") or each particle ("particle").
+        credit: What the policy loss rewards: all draws of a graph alike ("graph"), or each particle ("particle").
         entropy: Weight of the policy's entropy.
         standardise: Whether to scale regression targets to mean 0 and standard deviation 1 over the training part.
             Predictions are mapped back.

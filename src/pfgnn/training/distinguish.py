@@ -1,9 +1,9 @@
 """A test of whether a random model tells two graphs apart.
 
 It is not enough to compare two outputs: a random model gives different outputs to any two graphs, even to two copies
-of the same graph. So each graph is drawn many times. Two graphs are told apart if the means of their outputs differ by
-more than the variance of the outputs explains, by Hotelling's two-sample T² test. All functions take many pairs at
-once.
+of the same graph. So the model is run many times on each graph. Two graphs are told apart if the means of their outputs
+differ by more than the variance of the outputs explains, by Hotelling's two-sample T² test. All functions take many
+pairs at once.
 """
 
 import math

@@ -121,7 +121,7 @@ class Trainer:
             while not self.state.finished:
                 self._epoch()
         except BaseException:
-            with suppress(OSError):  # the first error is the one to raise
+            with suppress(OSError):  # keep the best weights, but raise the first error
                 self.checkpoints.write_best()
             raise
 

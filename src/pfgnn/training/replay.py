@@ -82,5 +82,5 @@ def own_stream(device: torch.device) -> None:
     """Switch to a new stream: no CUDA graph can be captured on the default stream."""
     if device.type == "cuda" and torch.cuda.current_stream(device) == torch.cuda.default_stream(device):
         stream = torch.cuda.Stream(device)
-        stream.wait_stream(torch.cuda.default_stream(device))  # the weights may still be being written there
+        stream.wait_stream(torch.cuda.default_stream(device))  # it may still be writing the weights
         torch.cuda.set_stream(stream)

@@ -44,7 +44,7 @@ class Validation:
         return -value if higher_is_better(self.task.metric) else value
 
     def note(self, value: float, state: State) -> bool:
-        """Store a score in the state, and return whether it is the best so far.
+        """Update the state with a score, and return whether it is the best so far.
 
         A score equal to the best one counts as the best, because the later weights were trained longer.
         """
