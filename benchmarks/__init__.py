@@ -1,1 +1,1 @@
-"""Measurements: ratios against a named alternative in one run, written to results/bench/."""
+"""Speed measurements. Each compares with a named alternative in the same run, and writes to results/bench/."""

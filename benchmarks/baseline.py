@@ -1,8 +1,8 @@
-"""What pfgnn is measured against: PF-GNN on K copies of every graph, run eagerly with PyG's layers.
+"""The baseline of the speed measurements: PF-GNN on K copies of each graph, run eagerly with PyG's layers.
 
-The batch is copied K times at the start, K N nodes and K E edges, copy after copy, and everything runs on all copies,
-also what is equal in them: the encoders, the layers before the first step, the edge terms. Otherwise nothing is slow
-on purpose: sizes are known everywhere, so that nothing waits for the device, and copying is vectorised.
+The batch is copied K times at the start, to K N nodes and K E edges. Everything is computed for all copies, even what
+is equal in all of them: the encoders, the layers before the first step, the edge terms. Nothing else is slow on
+purpose: all sizes are known, so nothing waits for the device, and copying is vectorised.
 """
 
 import math
@@ -20,15 +20,20 @@ from pfgnn.model.features import encoder
 
 AGGREGATORS = ["mean", "min", "max", "std"]
 SCALERS = ["identity", "amplification", "attenuation"]
-ALPHA = 0.5  # of soft resampling
-BOUND = 5.0  # of the observation's score
+ALPHA = 0.5  # α of soft resampling
+BOUND = 5.0  # largest absolute score of the observation
 
 
 class Copies(NamedTuple):
-    """K copies of a batch; node v of copy k has the number k N + v, graph g the number k G + g.
+    """K copies of a batch. Node v of copy k has number k N + v, and graph g of copy k has number k G + g.
 
-    Fields: ``x`` [K N, F]; ``edge_index`` [2, K E]; ``edge_attr`` [K E, Fe] or None; ``graph`` [K N], graph number of
-    each node; ``first`` [K G], the first node of each graph; ``batch`` [N], graph numbers within one copy.
+    Fields:
+        x: Node features, [K N, F].
+        edge_index: Source and target of each edge, [2, K E].
+        edge_attr: Edge features, [K E, Fe], or None.
+        graph: Graph number of each node, [K N].
+        first: First node of each graph, [K G].
+        batch: Graph number of each node of one copy, [N].
     """
 
     x: Tensor
@@ -40,7 +45,7 @@ class Copies(NamedTuple):
 
 
 def copy_batch(batch: GraphBatch, K: int) -> Copies:
-    """K copies of a batch, which is not padded."""
+    """Copy a batch K times. The batch must not be padded."""
     N, G, E = len(batch.batch), batch.num_graphs, batch.edge_index.shape[1]
     k = torch.arange(K, device=batch.batch.device)
     attr = None if batch.edge_attr is None else batch.edge_attr.repeat(K, 1)
@@ -56,10 +61,13 @@ def copy_batch(batch: GraphBatch, K: int) -> Copies:
 
 
 class Layers(nn.Module):
-    """h ← h + relu(norm(conv(h))) with PyG's PNAConv or GINConv and GraphNorm, layer after layer.
+    """Layers h ← h + relu(norm(conv(h))) with PyG's PNAConv or GINConv, and PyG's GraphNorm.
 
-    Args: config: backbone, width, towers.  layers: how many.  degrees: histogram of the in-degrees, for PNA.
-    edges: whether edge features are read.
+    Args:
+        config: Gives the backbone, the width and the towers.
+        layers: Number of layers.
+        degrees: Histogram of the in-degrees, for PNA.
+        edges: Whether edge features are used.
     """
 
     def __init__(self, config: ModelConfig, layers: int, degrees: Tensor, edges: bool) -> None:
@@ -83,7 +91,7 @@ class Layers(nn.Module):
         return conv
 
     def forward(self, h: Tensor, copies: Copies, edge: Tensor | None) -> Tensor:
-        """h [K N, D], edge [K E, D] -> [K N, D]."""
+        """Apply all layers: h [K N, D], edge [K E, D] -> [K N, D]."""
         for conv, norm in zip(self.convs, self.norms, strict=True):
             out = conv(h, copies.edge_index, edge) if self.edges else conv(h, copies.edge_index)
             h = h + norm(out, copies.graph, len(copies.first)).relu()
@@ -91,10 +99,14 @@ class Layers(nn.Module):
 
 
 class Baseline(nn.Module):
-    """PF-GNN on copies, of the same sizes as :class:`pfgnn.model.PFGNN` with the paper's parts.
+    """PF-GNN on copies, with the sizes of :class:`pfgnn.model.PFGNN` with the paper's parts.
 
-    Args: config: the model; its backbone "pna" or "gin".  inputs: features and task.  degrees: histogram of the
-    training graphs' in-degrees.  max_nodes: of a graph, to lay its vertices out in a row without asking the device.
+    Args:
+        config: The model, with backbone "pna" or "gin".
+        inputs: Features and task.
+        degrees: Histogram of the in-degrees of the training graphs.
+        max_nodes: Largest number of nodes of a graph. With it, the vertices are put into rows without waiting for the
+            device.
     """
 
     def __init__(self, config: ModelConfig, inputs: Inputs, degrees: Tensor, max_nodes: int) -> None:
@@ -115,7 +127,7 @@ class Baseline(nn.Module):
         self.head = nn.Sequential(nn.Linear((self.steps + 1) * D, D), nn.ReLU(), nn.Linear(D, inputs.task.outputs))
 
     def forward(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
-        """The prediction [G, C], and the log-probability of all draws, averaged over the particles: [G]."""
+        """The prediction [G, C], and the log-probability of all draws [G], as a mean over the particles."""
         K, N, G = self.particles, len(batch.batch), batch.num_graphs
         copies = copy_batch(batch, K)
         edge = self.encode_edges(copies.edge_attr) if self.encode_edges is not None else None
@@ -136,7 +148,7 @@ class Baseline(nn.Module):
         return self.head(self.pool(torch.cat(means, -1), copies.batch, G)), log_prob
 
     def loss(self, batch: GraphBatch, gamma: float) -> Tensor:
-        """Task loss and the policy gradient's term, with the mean loss of the other graphs as its baseline."""
+        """The task loss plus γ times the policy loss, whose baseline is the mean loss of the other graphs."""
         (prediction, log_prob), y = self(batch), batch.tensors()["y"]
         if self.regression:
             losses = (prediction - y).abs().mean(1)
@@ -147,12 +159,12 @@ class Baseline(nn.Module):
         return losses.mean() + gamma * (advantage * log_prob).mean()
 
     def _draw(self, h: Tensor, copies: Copies) -> tuple[Tensor, Tensor]:
-        """A vertex of each graph and copy, v [K G], and log P(v) [K G]."""
+        """Draw a vertex of each graph in each copy: v [K G], and log P(v) [K G]."""
         graphs = len(copies.first)
         p = softmax(self.policy(h).squeeze(-1), copies.graph, num_nodes=graphs)  # [K N]
         place = torch.arange(len(p), device=p.device) - copies.first[copies.graph] + self.max_nodes * copies.graph
         rows = p.new_zeros(graphs * self.max_nodes).index_copy(0, place, p.detach()).view(graphs, self.max_nodes)
-        # The race of exponential clocks draws as torch.multinomial does, which would wait for the device.
+        # Draws with probabilities p, as torch.multinomial does; but that would wait for the device.
         v = copies.first + (rows / torch.empty_like(rows).exponential_()).argmax(1)
         return v, p.index_select(0, v).clamp(min=1e-30).log()
 
@@ -170,14 +182,14 @@ class Baseline(nn.Module):
 
 
 class BaselineStep:
-    """One update: forward, loss, backward, clipping, Adam."""
+    """One update: forward pass, loss, backward pass, clipping and Adam."""
 
     def __init__(self, model: Baseline, gamma: float, clip: float) -> None:
         self.model, self.gamma, self.clip = model, gamma, clip
         self.optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
 
     def __call__(self, batch: GraphBatch) -> None:
-        """Take one update with a batch that is not padded."""
+        """Do one update with a batch that is not padded."""
         self.optimiser.zero_grad()
         self.model.loss(batch, self.gamma).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)

@@ -1,8 +1,8 @@
-"""The ZINC shape on CPU cores, ours against the baseline in turns: `python -m benchmarks.cpu`.
+"""pfgnn and the baseline on CPU cores, with the ZINC shape: `python -m benchmarks.cpu`.
 
-The sides take turns, so that a change of the machine's speed meets both; what counts is the median ratio. Then a
-profile says what bounds ours. The floor beside each figure is counted by :mod:`benchmarks.roofline` with rates measured
-in the same run.
+The two take turns, so that both are affected if the machine becomes slower or faster. The result is the median ratio.
+A profile then shows where pfgnn spends its time. The floor in the table is a lower bound on the time, computed by
+:mod:`benchmarks.roofline` with rates measured in the same run.
 """
 
 import argparse
@@ -27,11 +27,18 @@ from pfgnn.training.evaluate import predict
 RESULT = Path("results/bench/cpu.json")
 EFFORT = Effort(batches=1)
 Record = dict[str, Any]
-Clocks = tuple[Callable[[], float], Callable[[], float]]  # of the wall, of this process
+Clocks = tuple[Callable[[], float], Callable[[], float]]  # wall clock, CPU time of this process
 
 
 def in_turns(theirs: Callable[[], object], ours: Callable[[], object], rounds: int, clocks: Clocks) -> Record:
-    """Seconds of both, by the wall and of CPU, in turns after one round to warm up; ratios of the rounds."""
+    """Wall and CPU seconds of both sides in turns, after one warm-up round, and the ratios of the rounds.
+
+    Args:
+        theirs: Work of the baseline.
+        ours: Work of pfgnn.
+        rounds: Number of rounds.
+        clocks: The wall clock and the CPU clock.
+    """
     found: dict[str, list[list[float]]] = {"wall": [], "CPU": []}
     for number in range(rounds + 1):
         spent = []
@@ -54,7 +61,7 @@ def in_turns(theirs: Callable[[], object], ours: Callable[[], object], rounds: i
 
 
 def top_operators(work: Callable[[], object], count: int = 10) -> list[Record]:
-    """Where one call spends its time, by operator."""
+    """The ``count`` operators in which one call spends most of its time."""
     with profile(activities=[ProfilerActivity.CPU]) as seen:
         work()
     averages = sorted(seen.key_averages(), key=lambda of: -of.self_cpu_time_total)
@@ -78,7 +85,16 @@ def run(
     effort: Effort = EFFORT,
     clocks: Clocks = (time.perf_counter, time.process_time),
 ) -> Record:
-    """Measure training steps and inference, profile ours, write the record, print the table."""
+    """Measure training steps and inference, profile pfgnn, write the record and print the table.
+
+    Args:
+        batch: Graphs in a batch.
+        rounds: Rounds of the two sides.
+        out: Record to write.
+        console: Console to print to.
+        effort: How long to measure.
+        clocks: The wall clock and the CPU clock.
+    """
     shape = ZINC._replace(batch=batch, name=f"ZINC shape, batch {batch}")
     with prepare(shape, "cpu", effort) as work:
         theirs, trainer, one = work.baseline(), work.trainer, work.batches[0]
@@ -127,10 +143,10 @@ def run(
 def main() -> None:
     """Measure, print, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batch", type=int, default=64, help="graphs a batch")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of the two sides")
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads")
-    parser.add_argument("--out", type=Path, default=RESULT, help="the record to write")
+    parser.add_argument("--batch", type=int, default=64, help="graphs in a batch")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each side is measured")
+    parser.add_argument("--threads", type=int, default=2, help="number of CPU threads")
+    parser.add_argument("--out", type=Path, default=RESULT, help="record to write")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     run(arguments.batch, arguments.rounds, arguments.out, Console())

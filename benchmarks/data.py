@@ -1,7 +1,7 @@
-"""Packed datasets against PyG's DataLoader, on ZINC, batch 64, one CPU thread: `python -m benchmarks.data`.
+"""pfgnn's Loader against PyG's DataLoader, on ZINC with batch size 64 and one CPU thread: `python -m benchmarks.data`.
 
-Times are CPU seconds of this process. The two loaders take turns, so that a change of the machine's speed meets both;
-what counts is the median ratio.
+Times are CPU seconds of this process. The two loaders take turns, so that both are affected if the machine becomes
+slower or faster. The result is the median ratio.
 """
 
 import gzip
@@ -28,13 +28,13 @@ from pfgnn.files import write_json
 ROUNDS = 15
 RESULT = Path("results/bench/data.json")
 
-# Opens a packed file, reads all of its arrays, and prints by how many bytes the process has grown.
+# Opens a packed file, reads all its arrays, and prints by how many bytes the memory of the process grew.
 MEMORY = """
 import sys
 from pathlib import Path
 from pfgnn.data import Dataset, Loader
 def resident(): return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
-list(Loader(Dataset.open(sys.argv[2])))  # warms up what is loaded on first use
+list(Loader(Dataset.open(sys.argv[2])))  # loads what is only loaded on first use
 before = resident()
 dataset = Dataset.open(sys.argv[1])
 for array in dataset.arrays().values(): array.sum()
@@ -43,14 +43,14 @@ print(resident() - before)
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """CPU time of the work."""
+    """CPU seconds of one call of ``work``."""
     start = time.process_time()
     work()
     return time.process_time() - start
 
 
 def opening(name: str, folder: Path) -> dict[str, float]:
-    """CPU seconds to open a packed dataset, and the memory it takes with every array touched, by the file's size."""
+    """CPU seconds to open a packed dataset, and its memory relative to the file size after all arrays were read."""
     path, small = folder / f"{name}.pfgnn", folder / "connectivity.pfgnn"
     load(name).save(path)
     load("connectivity").save(small)
@@ -61,7 +61,7 @@ def opening(name: str, folder: Path) -> dict[str, float]:
 
 
 def converting(folder: Path, molecules: int = 20_000) -> dict[str, float]:
-    """Wall seconds to convert a CSV of molhiv's first SMILES with OGB's features, two processes."""
+    """Wall seconds to convert a CSV file of the first SMILES of molhiv with OGB's features, in two processes."""
     source = places()[0] / "molhiv" / "molhiv_smiles.csv.gz"
     with gzip.open(source, "rt") as file:
         (folder / "own.csv").write_text("".join(itertools.islice(file, molecules + 1)))
@@ -78,7 +78,7 @@ def main() -> None:
     theirs = DataLoader(graphs, batch_size=64, shuffle=True)
     ours = Loader(zinc, zinc.splits["train"], batch_size=64, shuffle=True)
     rounds = []
-    for _ in range(ROUNDS + 1):  # the first warms up
+    for _ in range(ROUNDS + 1):  # the first round is a warm-up
         pair = [
             cpu_seconds(lambda: sum(b.num_graphs for b in theirs)),
             cpu_seconds(lambda: sum(b.num_graphs for b in ours)),

@@ -1,7 +1,7 @@
-"""Training steps on a GPU, against K copies of the graph run eagerly with PyG's layers: `python -m benchmarks.gpu`.
+"""Training steps on a GPU, compared with :mod:`benchmarks.baseline`: `python -m benchmarks.gpu`.
 
-Every figure is a median after warm-up, with the device waited for after each step. The floor beside it is counted by
-:mod:`benchmarks.roofline` with rates measured in the same run.
+Each time is a median after a warm-up; each step is waited for. The floor beside it is a lower bound on the time,
+computed by :mod:`benchmarks.roofline` with rates measured in the same run.
 """
 
 import argparse
@@ -31,7 +31,8 @@ from pfgnn.training.config import Precision
 
 RESULT = Path("results/bench/gpu.json")
 PARTICLES, STEPS = (1, 2, 4, 8, 16, 32, 64), tuple(range(1, 9))
-EPOCHS = 8  # of a training that is timed
+EPOCHS = 8  # epochs of the training that is timed
+# The shapes that are measured in each precision.
 FLOATS: dict[Precision, tuple[Shape, ...]] = {"float32": (ZINC, ZINC_512, CSL, SR25), "tf32": (ZINC, ZINC_512)}
 Rates = dict[str, float]
 Record = dict[str, Any]
@@ -40,9 +41,15 @@ Record = dict[str, Any]
 def measure(
     shape: Shape, device: str, effort: Effort, rates: Rates, side: str = "pfgnn", precision: Precision = "float32"
 ) -> Record:
-    """One side of one shape, alone on the device: times, peak memory, and for ours what bounds it.
+    """Times and peak memory of one side with one shape, alone on the device; for pfgnn also the floor.
 
-    Args: side: "pfgnn" or "baseline".  precision: "float32", "tf32" or, of ours, "bf16".
+    Args:
+        shape: What to measure.
+        device: "cuda" or "cpu".
+        effort: How long to measure.
+        rates: Rates of the device, see :func:`benchmarks.roofline.measure_rates`.
+        side: "pfgnn" or "baseline".
+        precision: "float32" or "tf32"; for pfgnn also "bf16".
     """
     effort = replace(effort, batches=min(effort.batches, max(1, 1024 // shape.batch)))
     with prepare(shape, device, effort, precision) as work:
@@ -55,7 +62,7 @@ def measure(
 
 
 def memory(device: torch.device) -> Record:
-    """Peaks since the measurement began; 0 without a GPU."""
+    """Peak memory since the measurement began; 0 without a GPU."""
     if device.type != "cuda":
         return {"peak MiB": 0.0, "peak reserved MiB": 0.0}
     peaks = torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device)
@@ -63,7 +70,7 @@ def memory(device: torch.device) -> Record:
 
 
 def compare(shape: Shape, device: str, effort: Effort, rates: Rates, precision: Precision) -> Record:
-    """The baseline and ours: times, ratio, floor and peak memory."""
+    """The baseline and pfgnn: times, ratio, floor and peak memory."""
     of = {side: measure(shape, device, effort, rates, side, precision) for side in ("baseline", "pfgnn")}
     theirs, ours = of["baseline"], of["pfgnn"]
     of["times faster"] = theirs["median ms"] / ours["median ms"]
@@ -72,7 +79,7 @@ def compare(shape: Shape, device: str, effort: Effort, rates: Rates, precision: 
 
 
 def steps(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """Every shape in float32, then the large ones with products in TF32, for both sides."""
+    """Compare both sides for each shape in float32, and for the ZINC shapes in TF32 too."""
     found: Record = {}
     for precision, shapes in FLOATS.items():
         for shape in shapes:
@@ -82,7 +89,10 @@ def steps(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
 
 
 def backbone(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """PF-GNN against its own backbone: with the layers before the first step, and with as many as PF-GNN has."""
+    """Compare PF-GNN with its backbone alone, with two depths.
+
+    One backbone has as many layers as PF-GNN before its first step, the other as many as PF-GNN in all.
+    """
     layers = ZINC.model.layers, ZINC.model.layers + ZINC.model.steps * (ZINC.model.step_layers or 1)
     shapes = {"PF-GNN": ZINC} | {f"backbone of {n} layers": ZINC.resized(steps=0, layers=n) for n in layers}
     found: Record = {}
@@ -95,7 +105,7 @@ def backbone(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
 
 
 def scaling(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """Ours as K grows at T = 3, and as T grows at K = 8, with the best straight line through each."""
+    """Measure pfgnn for growing K at T = 3, and for growing T at K = 8, and fit a straight line to each."""
     found: Record = {}
     effort = replace(effort, batches=min(effort.batches, 2))
     for letter, field, values in (("K", "particles", PARTICLES), ("T", "steps", STEPS)):
@@ -106,7 +116,10 @@ def scaling(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
 
 
 def linear_fit(x: tuple[int, ...], y: list[float]) -> Record:
-    """y ≈ intercept + slope x; and whether y grows at most as x does, from value to value, and since the first."""
+    """Fit y ≈ intercept + slope x, and find whether y grows at most linearly in x.
+
+    This is tested between neighbouring values ("at most linear"), and between the first value and each other one.
+    """
     slope, intercept = np.polyfit(x, y, 1)
     residual = np.asarray(y) - (intercept + slope * np.asarray(x))
     spread = float(np.var(y))
@@ -122,7 +135,7 @@ def linear_fit(x: tuple[int, ...], y: list[float]) -> Record:
 
 
 def draw_scaling(found: Record, path: Path) -> None:
-    """Step time by K and by T, with the straight lines."""
+    """Draw the time of a step by K and by T, with the straight lines."""
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     for axes, (letter, fixed) in zip(figure.subplots(1, 2), {"K": "T = 3", "T": "K = 8"}.items(), strict=True):
         of, x = found[letter], np.asarray(found[letter]["values"])
@@ -134,9 +147,10 @@ def draw_scaling(found: Record, path: Path) -> None:
 
 
 def epoch(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """Whole epochs, data included, against their number of steps times a step's time.
+    """Compare the time of whole epochs, with loading, with the number of steps times the time of a step.
 
-    The epochs before have met every size that a batch may have. The ratio to steps in a row is the stricter one.
+    Earlier epochs are the warm-up, so that CUDA graphs exist for the batch sizes. The ratio to the time of steps in a
+    row is the stricter one.
     """
     with prepare(ZINC, device, effort, graphs=effort.graphs) as work:
         loader, seconds = work.trainer.loader, []
@@ -146,7 +160,7 @@ def epoch(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
                 work.update(batch)
             synchronise(work.device)
             seconds.append(effort.clock() - begin)
-        batches = list(loader.epoch(effort.warm_ups))  # all of them seen
+        batches = list(loader.epoch(effort.warm_ups))  # the batches of an epoch that was run above
         timing = time_steps(work.update, batches, work.device, replace(effort, warm_ups=1, least=2 * len(batches)))
     total = statistics.median(seconds[-5:])
     yield {
@@ -161,7 +175,7 @@ def epoch(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
 
 
 def training(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """Epochs of a training of ZINC's size, each with a validation, and what 500 like the median one take."""
+    """Time a training of ZINC's size with a validation after each epoch, and estimate the time of 500 epochs."""
     found: Record = {}
     for precision in FLOATS:
         graphs, held_out = 5 * effort.graphs, effort.graphs // 2  # 10,240 and 1,024, ZINC has 10,000 and 1,000
@@ -169,7 +183,7 @@ def training(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
             work.trainer.train()
             lines = work.trainer.metrics.path.read_text().splitlines()
         ends = [json.loads(line)["seconds"] for line in lines]
-        seconds = [end - begin for begin, end in itertools.pairwise(ends)]  # the first one captures
+        seconds = [end - begin for begin, end in itertools.pairwise(ends)]  # without the first, which captures graphs
         epoch = statistics.median(seconds)
         found[precision] = {"graphs": graphs, "validation graphs": held_out, "epochs seconds": [ends[0], *seconds]}
         found[precision] |= {"epoch seconds": epoch, "500 epochs minutes": 500 * epoch / 60}
@@ -177,7 +191,7 @@ def training(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
 
 
 def bf16(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """Ours in bf16."""
+    """Measure pfgnn in bf16."""
     found: Record = {}
     for shape in (ZINC, ZINC_512):
         found[shape.name] = measure(shape, device, effort, rates, precision="bf16")
@@ -195,7 +209,7 @@ PARTS: dict[str, Callable[[str, Effort, Rates], Iterator[Record]]] = {
 
 
 def tabulate(record: Record) -> Table:
-    """The figures as one table."""
+    """The record as one table."""
     table = Table("what", "ms a step", "floor ms", "beside")
 
     def row(what: str, of: Record, beside: str) -> None:
@@ -226,7 +240,15 @@ def tabulate(record: Record) -> Table:
 
 
 def run(device: str, effort: Effort, parts: list[str], out: Path, console: Console) -> Record:
-    """Measure the parts, write the record whenever something is found, print the table."""
+    """Measure the parts, write the record after each result, and print the table.
+
+    Args:
+        device: "cuda" or "cpu".
+        effort: How long to measure.
+        parts: Names of the parts, see ``PARTS``.
+        out: Record to write.
+        console: Console to print to.
+    """
     rates = measure_rates(torch.device(device), size=8192 // effort.divide)
     record: Record = {**provenance(torch.device(device)), "rates": rates}
     for name in parts:
@@ -249,13 +271,13 @@ def run(device: str, effort: Effort, parts: list[str], out: Path, console: Conso
 def main() -> None:
     """Measure, print, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", action="append", choices=list(PARTS), help="a part to run; may be repeated")
-    parser.add_argument("--out", type=Path, help=f"the record to write; {RESULT} where all parts run")
+    parser.add_argument("--only", action="append", choices=list(PARTS), help="part to run; repeatable; default: all")
+    parser.add_argument("--out", type=Path, help=f"record to write; default for a run of all parts: {RESULT}")
     arguments = parser.parse_args()
     if arguments.only and arguments.out is None:
-        parser.error(f"--only needs --out, for {RESULT} holds all parts of one run")
+        parser.error(f"--only needs --out, because {RESULT} holds all parts of one run")
     if not torch.cuda.is_available():
-        parser.error("torch sees no CUDA device; on a CPU take python -m benchmarks.cpu")
+        parser.error("torch sees no CUDA device; on a CPU, run python -m benchmarks.cpu")
     run("cuda", Effort(), arguments.only or list(PARTS), arguments.out or RESULT, Console())
 
 

@@ -1,8 +1,8 @@
-"""The exact part on one CPU core: refinement of large graphs, canonical forms and automorphism groups.
+"""Speed of the exact algorithms on one CPU core: 1-WL on large graphs, canonical forms, automorphism groups.
 
     python -m benchmarks.graphs
 
-writes results/bench/graphs.json. Needs the extra exact (pynauty), and the benchmark files in PFGNN_DATA.
+writes results/bench/graphs.json. It needs the extra exact (pynauty), and the benchmark files in PFGNN_DATA.
 """
 
 import time
@@ -27,17 +27,17 @@ from pfgnn.graphs.nauty import to_pynauty
 
 RESULT = Path("results/bench/graphs.json")
 SETS = ("csl", "sr25", "exp", "brec", "zinc")
-MOST = 150  # graphs of a set; of larger sets so many are taken at random
+MOST = 150  # graphs of a dataset; from a larger one, this many are taken at random
 COLUMNS = ("own search", "pfgnn with nauty", "nauty alone")
 
 
 def path(n: int) -> Graph:
-    """A path: the refinement's worst case, n / 2 rounds."""
+    """A path, the worst case of 1-WL: n / 2 rounds."""
     return Graph(n, np.stack([np.arange(n - 1), np.arange(1, n)], axis=1))
 
 
 def refinements(rng: np.random.Generator) -> dict[str, Graph]:
-    """Graphs to refine, by name."""
+    """Graphs for 1-WL, by name."""
     return {
         "100,000 nodes and 500,000 edges at random": random_graph(100_000, 500_000, rng),
         "path of 100,000 nodes": path(100_000),
@@ -45,7 +45,7 @@ def refinements(rng: np.random.Generator) -> dict[str, Graph]:
 
 
 def searches(rng: np.random.Generator) -> dict[str, list[Graph]]:
-    """Graphs to find canonical forms and automorphism groups of, by name."""
+    """Graphs for canonical forms and automorphism groups, by name."""
     rim, star = [(i, (i + 1) % 5) for i in range(5)], [(5 + i, 5 + (i + 2) % 5) for i in range(5)]
     petersen = Graph.from_edges(10, rim + star + [(i, i + 5) for i in range(5)])
     cases = {}
@@ -65,7 +65,7 @@ def searches(rng: np.random.Generator) -> dict[str, list[Graph]]:
 
 
 def cpu_seconds(work: Callable[[Any], object], arguments: list[Any]) -> float:
-    """CPU seconds of the work for one argument, on average."""
+    """CPU seconds of ``work`` for one argument, on average."""
     start = time.process_time()
     for argument in arguments:
         work(argument)
@@ -73,7 +73,7 @@ def cpu_seconds(work: Callable[[Any], object], arguments: list[Any]) -> float:
 
 
 def by_nauty_alone(graph: Any) -> None:
-    """What nauty itself takes, with a graph that is in pynauty's form already."""
+    """Run nauty itself on a graph of pynauty."""
     pynauty.canon_label(graph)
     pynauty.autgrp(graph)
 
@@ -81,7 +81,7 @@ def by_nauty_alone(graph: Any) -> None:
 def main() -> None:
     """Measure, print, and write the record."""
     rng = np.random.default_rng(0)
-    refine(path(10)), symmetry(path(10)), search(path(10))  # warms up what is loaded on first use
+    refine(path(10)), symmetry(path(10)), search(path(10))  # loads what is only loaded on first use
     refined = {name: cpu_seconds(refine, [graph]) for name, graph in track(refinements(rng).items(), "1-WL")}
     searched = {}
     for name, graphs in track(searches(rng).items(), "forms and groups"):

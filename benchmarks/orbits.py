@@ -1,8 +1,8 @@
-"""How many paths of the search tree are different: vertices of one orbit lead to the same subtree.
+"""Counts the different paths of the search tree: vertices of the same orbit lead to isomorphic subtrees.
 
     python -m benchmarks.orbits
 
-writes results/bench/orbits.json. Needs the extra exact (pynauty), and the benchmark files in PFGNN_DATA.
+writes results/bench/orbits.json. It needs the extra exact (pynauty), and the benchmark files in PFGNN_DATA.
 """
 
 import time
@@ -19,8 +19,8 @@ from pfgnn.experiments.provenance import provenance
 from pfgnn.files import write_json
 
 OUT = Path("results/bench/orbits.json")
-MOST = 1000  # graphs of a dataset, of which a random thousand is taken where there are more
-SETS = {"csl": 2, "sr25": 2, "brec": 2, "exp": 1, "zinc": 1}  # up to which step paths are counted
+MOST = 1000  # graphs of a dataset; from a larger one, this many are taken at random
+SETS = {"csl": 2, "sr25": 2, "brec": 2, "exp": 1, "zinc": 1}  # dataset → largest number of steps T
 
 
 def edge_lists(dataset: Dataset, seed: int = 0) -> Iterator[tuple[int, list[list[int]]]]:
@@ -35,7 +35,7 @@ def edge_lists(dataset: Dataset, seed: int = 0) -> Iterator[tuple[int, list[list
 
 
 def orbits(n: int, edges: list[list[int]], marked: tuple[int, ...] = ()) -> list[int]:
-    """One vertex of each orbit of the automorphisms that fix the marked vertices."""
+    """One vertex of each orbit. Only automorphisms that fix the marked vertices count."""
     neighbours: dict[int, list[int]] = {v: [] for v in range(n)}
     for u, v in edges:
         neighbours[u].append(v)
@@ -46,7 +46,7 @@ def orbits(n: int, edges: list[list[int]], marked: tuple[int, ...] = ()) -> list
 
 
 def different_paths(n: int, edges: list[list[int]], steps: int) -> int:
-    """How many paths of ``steps`` vertices are left if of each orbit one vertex is followed."""
+    """The number of paths of ``steps`` vertices, if only one vertex of each orbit is followed."""
     paths: list[tuple[int, ...]] = [()]
     for _ in range(steps):
         paths = [(*path, v) for path in paths for v in orbits(n, edges, path)]
@@ -54,7 +54,7 @@ def different_paths(n: int, edges: list[list[int]], steps: int) -> int:
 
 
 def main() -> None:
-    """Count, print and write."""
+    """Count, print, and write the record."""
     rows: list[dict[str, Any]] = []
     for name, most in SETS.items():
         graphs = list(edge_lists(load(name)))

@@ -1,24 +1,31 @@
-"""The least a training step or an inference must do, in bytes and operations by formula; and what the device can do.
+"""A lower bound on the time of a training step or an inference: formulas for bytes and operations, measured rates.
 
-N nodes, E directed edges, G graphs, K particles, width D, t towers. The algorithm is the cheapest known (DESIGN: nodes
-are transformed, not edges; what comes before the first step is computed once, for all particles are equal there).
+N nodes, E directed edges, G graphs, K particles, width D, t towers. The formulas assume the cheapest algorithm that we
+know: linear maps are applied to nodes, not to edges. The layers before the first step are computed once, because all
+particles are equal there.
 
-Operations, forward; a backward pass of matrix products takes twice as many, so a step takes 3 times these:
+Operations of a forward pass. The backward pass of a matrix product takes twice as many, so a training step takes 3
+times these:
 
     PNA layer   2 N K (2 / t + 13 / t + 1) D² for A, B, U, V, and 2 E D² for C, which all particles share
     GIN layer   2 N K 2 D²
     a step      2 N K D² for the observation, 2 N D² (first step) or 2 N K D² for the policy, 8 G K D² for the rest
     head        2 G (T + 1) D²
 
-Bytes, 4 for each number, or 2 in bf16 but for the parameters: every layer reads its input and writes its output; going
-back it reads its input and its output's gradient and writes its input's gradient (5 N K D); resampling reads and
-writes the belief, forward and back (4 N K D); edge embeddings are read forward and back by every layer and their
-gradient is written (3 E D); a parameter is read forward and back, its gradient is written, and Adam reads it with its
-gradient and two moments and writes it with these (10). Everything between, such as messages, would never leave a chip
-with enough memory on it; so this floor is lower than what separate kernels can reach.
+Numbers that are read or written in a training step. A number has 4 bytes; in bf16 it has 2, except the parameters.
 
-An inference takes the operations once, and of the bytes those that it reads and writes forward: 2 N K D a layer and a
-resampling, E D a layer for the edges, a parameter once.
+    layer       5 N K D: forward it reads its input and writes its output; backward it reads its input and the
+                gradient of its output, and writes the gradient of its input
+    edges       3 E D for each layer: edge embeddings are read forward and backward, and their gradient is written
+    resampling  4 N K D: the particles are read and written, forward and backward
+    parameters  10 for each: read forward and backward, gradient written; Adam reads the parameter, its gradient and
+                two moments, and writes the parameter and the moments
+
+Intermediate results, such as messages, are not counted: with enough memory on the chip they would never leave it. So
+separate kernels cannot reach this bound.
+
+An inference has the operations of one forward pass. It reads and writes 2 N K D numbers for each layer and for each
+resampling, E D for the edges of each layer, and each parameter once.
 """
 
 import time
@@ -34,17 +41,22 @@ PRECISIONS = ("float32", "tf32", "bf16")
 
 
 class Count(NamedTuple):
-    """``bytes`` to move and floating point ``operations`` of one training step or inference."""
+    """What one training step or inference needs at least.
+
+    Fields:
+        bytes: Bytes to read and write.
+        operations: Floating point operations.
+    """
 
     bytes: float
     operations: float
 
     def floor(self, rates: dict[str, float], precision: str) -> float:
-        """The seconds below which no step can be on a device of these rates, see :func:`measure_rates`."""
+        """The seconds that a device with these rates needs at least, see :func:`measure_rates`."""
         return max(self.bytes / rates["bytes a second"], self.operations / rates[f"{precision} operations a second"])
 
     def to_json(self, rates: dict[str, float]) -> dict[str, float]:
-        """Counts and floors, in milliseconds, in the precisions that the rates have."""
+        """The counts, and the lower bounds in milliseconds for each precision in ``rates``."""
         floors = {"floor of bytes ms": 1000 * self.bytes / rates["bytes a second"]}
         for precision in PRECISIONS:
             if rate := rates.get(f"{precision} operations a second"):
@@ -53,7 +65,13 @@ class Count(NamedTuple):
 
 
 def count(work: Work, number_bytes: int = 4, training: bool = True) -> Count:
-    """The least that a training step of ours, or an inference, must do, on average over the batches."""
+    """The bound of a training step or an inference of pfgnn, on average over the batches.
+
+    Args:
+        work: The model and its batches.
+        number_bytes: Bytes of a number that is not a parameter.
+        training: Whether to count a training step or an inference.
+    """
     sizes = [(len(b.batch), b.edge_index.shape[1]) for b in work.batches]
     N, E = (sum(column) / len(sizes) for column in zip(*sizes, strict=True))
     edges = E if work.inputs.edge_channels is not None else 0.0
@@ -63,12 +81,22 @@ def count(work: Work, number_bytes: int = 4, training: bool = True) -> Count:
 def count_step(
     model: ModelConfig, N: float, E: float, G: int, parameters: int, number_bytes: int = 4, training: bool = True
 ) -> Count:
-    """The formulas of this module; E = 0 where edges have no features."""
+    """The formulas of this module.
+
+    Args:
+        model: The model.
+        N: Number of nodes.
+        E: Number of directed edges; 0 if edges have no features.
+        G: Number of graphs.
+        parameters: Number of parameters.
+        number_bytes: Bytes of a number that is not a parameter.
+        training: Whether to count a training step or an inference.
+    """
     rows, edge_rows, resampled, times_read, products = (5, 3, 4, 10, 3) if training else (2, 1, 2, 1, 1)
     D, K, T = model.width, model.particles, model.steps
-    layers = [1] * model.layers + [K] * (T * (model.step_layers or model.layers))  # particles of each
-    row = 2 * (15 / model.towers + 1) if model.backbone == "pna" else 4  # operations by D², a node and particle
-    edge = 2 if model.backbone == "pna" else 0
+    layers = [1] * model.layers + [K] * (T * (model.step_layers or model.layers))  # particles of each layer
+    row = 2 * (15 / model.towers + 1) if model.backbone == "pna" else 4  # operations / D² for a node and particle
+    edge = 2 if model.backbone == "pna" else 0  # operations / D² for an edge
     operations = sum(row * N * k + edge * E for k in layers)
     for t in range(T):
         operations += 2 * N * K + 2 * N * (K if t else 1) + 8 * G * K
@@ -80,7 +108,14 @@ def count_step(
 def measure_rates(
     device: torch.device, size: int = 8192, seconds: float = 0.3, precisions: tuple[str, ...] = PRECISIONS
 ) -> dict[str, float]:
-    """Bytes a second of a copy, and operations a second of square matrix products, in some precisions."""
+    """Measure the bytes a second of a copy, and the operations a second of matrix products in each precision.
+
+    Args:
+        device: The device.
+        size: The matrices are [size, size].
+        seconds: How long to repeat each measurement.
+        precisions: Names of the precisions.
+    """
     source = torch.ones(4 * size * size, device=device)
     target = torch.empty_like(source)
     rates = {"bytes a second": 8 * source.numel() / _best(lambda: target.copy_(source), device, seconds)}
@@ -99,7 +134,7 @@ def _product(left: torch.Tensor) -> Callable[[], object]:
 
 
 def _best(work: Callable[[], object], device: torch.device, seconds: float) -> float:
-    """The seconds of the quickest of several calls."""
+    """The seconds of the fastest of several calls."""
     work()
     synchronise(device)
     best, end = float("inf"), time.perf_counter() + seconds

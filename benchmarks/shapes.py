@@ -1,4 +1,4 @@
-"""The shapes whose speed is measured, and their graphs, made up where the real ones would have to be fetched."""
+"""The models and graphs whose speed is measured. Molecules are random graphs, so that no download is needed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,11 +14,18 @@ from pfgnn.experiments.config import ModelConfig
 from pfgnn.graphs import Graph
 from pfgnn.graphs.strongly_regular import sr25
 
-ATOMS, BONDS = 28, 4
+ATOMS, BONDS = 28, 4  # number of atom types and bond types
 
 
 class Shape(NamedTuple):
-    """What is timed: a model, the graphs a batch, and how to make that many graphs."""
+    """A model and the graphs that it is timed with.
+
+    Fields:
+        name: Name in tables.
+        model: The model.
+        batch: Graphs in a batch.
+        graphs: Makes a dataset with a given number of graphs.
+    """
 
     name: str
     model: ModelConfig
@@ -26,20 +33,20 @@ class Shape(NamedTuple):
     graphs: Callable[[int], Dataset]
 
     def resized(self, **changes: Any) -> "Shape":
-        """The shape with another model."""
+        """The shape with other settings of the model."""
         return self._replace(model=replace(self.model, **changes))
 
 
 def molecule(rng: np.random.Generator) -> Graph:
-    """A made-up molecule of ZINC's statistics: 23.2 atoms and 49.8 directed bonds on average, degrees 1 to 4.
+    """A random graph like ZINC's molecules: on average 23.2 atoms and 49.8 directed bonds, degrees 1 to 4.
 
-    A random tree whose atoms hang on one of the five before them, and some bonds that close rings.
+    It is a random tree in which each atom is joined to one of the five before it, plus some bonds that close rings.
     """
     n = int(np.clip(round(rng.normal(23.2, 4.5)), 9, 38))
     degree, edges = np.zeros(n, dtype=np.int64), set()
 
     def join(i: int, j: int) -> bool:
-        """Whether the bond was free, and is now made."""
+        """Add a bond if it is allowed, and return whether it was added."""
         if i == j or (min(i, j), max(i, j)) in edges or max(degree[i], degree[j]) >= 4:
             return False
         edges.add((min(i, j), max(i, j)))
@@ -58,7 +65,7 @@ def molecule(rng: np.random.Generator) -> Graph:
 
 
 def molecules(count: int) -> Dataset:
-    """So many made-up molecules with a number each to predict, always the same ones."""
+    """A dataset of ``count`` random molecules, each with a number to predict. It is always the same."""
     rng = np.random.default_rng(0)
     graphs = [molecule(rng) for _ in range(count)]
     task = Task("graph", 1, "l1", "mae")
@@ -68,13 +75,13 @@ def molecules(count: int) -> Dataset:
 
 
 def csl_graphs(count: int) -> Dataset:
-    """So many CSL graphs of ten classes."""
+    """A dataset of ``count`` CSL graphs of ten classes."""
     made = csl(np.random.default_rng(0), copies=-(-count // 10))
     return _classes(made.graphs[:count], np.asarray(made.labels)[:count], 10)
 
 
 def strongly_regular(count: int) -> Dataset:
-    """The first graphs of SR25, each a class of its own; there are 15."""
+    """The first ``count`` of the 15 graphs of SR25. Each graph is a class."""
     graphs = sr25()[:count]
     return _classes(graphs, np.arange(len(graphs)), 15)
 

@@ -1,4 +1,4 @@
-"""What the speed measurements share: the two training steps, and the clock."""
+"""Training steps of pfgnn and the baseline, and how they are timed."""
 
 import gc
 import itertools
@@ -36,13 +36,13 @@ class Effort:
     """How long to measure.
 
     Args:
-        least: steps to time at least.
-        seconds: to go on for, where steps are short.
-        warm_ups: rounds over the batches before; a captured step needs four.
-        batches: different batches, of perhaps different sizes.
-        graphs: of the epoch that is timed.
-        divide: batch sizes and widths by this number, and take few layers and steps; 1 but in tests.
-        clock: in seconds.
+        least: Smallest number of steps to time.
+        seconds: Smallest time to measure for.
+        warm_ups: Rounds over all batches before the measurement; a captured step needs four.
+        batches: Number of different batches. Their sizes may differ.
+        graphs: Graphs in the epoch that is timed.
+        divide: Divisor of batch sizes and widths. If it is not 1, layers and steps are few too. Only tests change it.
+        clock: Returns the time in seconds.
     """
 
     least: int = 30
@@ -54,7 +54,7 @@ class Effort:
     clock: Callable[[], float] = time.perf_counter
 
     def fit(self, shape: Shape) -> Shape:
-        """The shape, in tests smaller."""
+        """The shape itself, or a smaller one if ``divide`` is not 1."""
         if self.divide == 1:
             return shape
         model = shape.model
@@ -64,7 +64,15 @@ class Effort:
 
 
 class Timing(NamedTuple):
-    """Seconds a step: the median, quartiles and number of steps each waited for, and ``in_a_row``, waited for once."""
+    """Seconds of a step.
+
+    Fields:
+        median: Median over steps; each one was waited for.
+        low: First quartile.
+        high: Third quartile.
+        steps: Number of steps.
+        in_a_row: Mean of steps that ran in a row; only the last one was waited for.
+    """
 
     median: float
     low: float
@@ -73,20 +81,20 @@ class Timing(NamedTuple):
     in_a_row: float
 
     def to_json(self) -> dict[str, float]:
-        """In milliseconds."""
+        """The times in milliseconds, by name, and the number of steps."""
         names = ("median ms", "quartile ms", "upper quartile ms", "in a row ms")
         values = (self.median, self.low, self.high, self.in_a_row)
         return {name: 1000 * value for name, value in zip(names, values, strict=True)} | {"steps": self.steps}
 
 
 def synchronise(device: torch.device) -> None:
-    """Wait until the device has done all it was told to."""
+    """Wait until the device has finished all its work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def release(device: torch.device) -> None:
-    """Give back the memory of what is no longer used, so that the next measurement begins with an empty device."""
+    """Free unused memory of the device and reset its peak, before the next measurement."""
     if device.type == "cuda":
         gc.collect()
         torch.cuda.empty_cache()
@@ -96,7 +104,14 @@ def release(device: torch.device) -> None:
 def time_steps(
     step: Callable[[GraphBatch], object], batches: list[GraphBatch], device: torch.device, effort: Effort
 ) -> Timing:
-    """Time a step on the batches in turn, after a warm-up."""
+    """Time a training step after a warm-up, on one batch after the other.
+
+    Args:
+        step: The step.
+        batches: The batches.
+        device: The device to wait for.
+        effort: How long to measure.
+    """
     for _ in range(effort.warm_ups):
         for batch in batches:
             step(batch)
@@ -119,7 +134,16 @@ def time_steps(
 
 
 class Work(NamedTuple):
-    """A shape with its graphs on a device: ``trainer`` for ours, whose loader may pad; ``batches`` as they are."""
+    """A shape with its graphs on a device.
+
+    Fields:
+        shape: Model and graphs.
+        trainer: Trainer of pfgnn. Its loader may pad batches.
+        inputs: Features and task.
+        dataset: The graphs.
+        batches: Batches without padding.
+        padded: Batches of the trainer's loader.
+    """
 
     shape: Shape
     trainer: Trainer
@@ -130,11 +154,11 @@ class Work(NamedTuple):
 
     @property
     def device(self) -> torch.device:
-        """Where it runs."""
+        """The device of the trainer."""
         return self.trainer.fabric.device
 
     def baseline(self) -> BaselineStep:
-        """The baseline's step for the same model and graphs."""
+        """The training step of the baseline, for the same model and graphs."""
         with torch.random.fork_rng(devices=[]):
             model = Baseline(
                 self.shape.model, self.inputs, degree_histogram(self.dataset), int(self.dataset.node_counts.max())
@@ -142,11 +166,11 @@ class Work(NamedTuple):
         return BaselineStep(model.to(self.device), GAMMA, CLIP)
 
     def update(self, batch: GraphBatch) -> None:
-        """One step of ours, as a training run takes it."""
+        """Do one training step of pfgnn, as a training run does it."""
         self.trainer._update(batch)
 
     def parameters(self) -> int:
-        """Number of our model's parameters."""
+        """Number of parameters of pfgnn's model."""
         return count_parameters(self.trainer.model)
 
 
@@ -160,9 +184,16 @@ def prepare(
     validation: int = 0,
     epochs: int = 10**6,
 ) -> Iterator[Work]:
-    """A trainer as :mod:`pfgnn.experiments.run` makes it, on so many graphs, by default those of ``effort.batches``.
+    """Make a trainer as :mod:`pfgnn.experiments.run` does, in a temporary folder.
 
-    With ``validation`` graphs more, and so many ``epochs``.
+    Args:
+        shape: Model and graphs.
+        device: "cuda" or "cpu".
+        effort: How long to measure.
+        precision: "float32", "tf32" or "bf16".
+        graphs: Number of training graphs; 0 for as many as ``effort.batches`` batches need.
+        validation: Number of validation graphs.
+        epochs: Epochs of the training.
     """
     shape = effort.fit(shape)
     dataset = shape.graphs((graphs or effort.batches * shape.batch) + validation)
@@ -198,12 +229,12 @@ def prepare(
 
 
 def degree_histogram(dataset: Dataset) -> Tensor:
-    """How many nodes have each in-degree: [largest + 1]."""
+    """The number of nodes of each in-degree, [largest degree + 1]."""
     first = np.cumsum(dataset.node_counts, dtype=np.int64) - dataset.node_counts
     target = dataset.edges[1] + np.repeat(first, dataset.edge_counts)
     return torch.from_numpy(np.bincount(np.bincount(target, minlength=int(dataset.node_counts.sum()))))
 
 
 def count_parameters(model: nn.Module) -> int:
-    """Number of the model's parameters."""
+    """Number of parameters of a model."""
     return sum(parameter.numel() for parameter in model.parameters())

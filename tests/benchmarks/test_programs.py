@@ -63,7 +63,7 @@ def test_one_part_never_replaces_the_record_of_all(
     monkeypatch.setattr("sys.argv", ["gpu", "--only", "bf16"])
     with pytest.raises(SystemExit):
         gpu.main()
-    assert "--only needs --out, for results/bench/gpu.json holds all parts of one run" in capsys.readouterr().err
+    assert "--only needs --out, because results/bench/gpu.json holds all parts of one run" in capsys.readouterr().err
 
 
 def test_the_cpu_program(tmp_path: Path, console: Console) -> None:

@@ -72,8 +72,11 @@ def test_all_rejects_go_into_a_file_and_brackets_in_paths_are_no_markup(tmp_path
         (["convert", "own.xyz", "out.pfgnn"], "own.xyz ends in none of .csv, .g6, .s6, .jsonl"),
         (["convert", "good.jsonl", "own.jsonl/out.pfgnn"], "own.jsonl: File exists"),
         (["info", "zinc", "--root", "."], "zinc.pfgnn is not a packed dataset"),
-        (["convert", "good.jsonl", "good.jsonl"], "good.jsonl must be a file to write, other than the one to read"),
-        (["convert", "good.jsonl", "."], "must be a file to write, other than the one to read"),
+        (
+            ["convert", "good.jsonl", "good.jsonl"],
+            "out must be a file other than the one to read, but it is good.jsonl",
+        ),
+        (["convert", "good.jsonl", "."], "out must be a file other than the one to read, but it is ."),
     ],
 )
 def test_wrong_input_gets_one_sentence_and_leaves_nothing(

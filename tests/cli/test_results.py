@@ -98,7 +98,7 @@ def test_the_exit_status_tells_how_it_went(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["report"], "results must hold records, as `pfgnn reproduce NAME` leaves them there, but it holds none"),
+        (["report"], "results must hold records, which `pfgnn reproduce NAME` writes, but it holds none"),
         (["report", "--results", "broken"], "broken/table2/gin.json must hold JSON"),
     ],
 )

@@ -20,7 +20,7 @@ finally:
     ("arguments", "status", "sentence"),
     [
         ("--help", 0, "particle filter"),
-        ("train --help", 0, "Train and test a model"),
+        ("train --help", 0, "Train a model and test it"),
         ("tables", 0, "table14"),
         ("data list", 0, "connectivity"),
         ("train missing.yaml", 2, "missing.yaml must be a config that can be read"),

@@ -53,11 +53,11 @@ def test_train_evaluate_and_predict(pfgnn: Command, config: Path, tmp_path: Path
     assert f"{record['results']['test']['value']:.4f}" in out
     status, out, err = pfgnn("evaluate", directory, "--device", "cpu")
     assert status == 0, err
-    assert "Beside the record: equal, to the last bit." in out
+    assert "Compared with the record: equal, to the last bit." in out
     status, out, err = pfgnn("evaluate", directory, "--set", "evaluation.draws=9", "--device", "cpu")
     assert status == 0, err
     assert " 9 " in out
-    assert "Beside the record" not in out
+    assert "Compared with the record" not in out
     (tmp_path / "new.g6").write_text(f"{to_graph6(graphs(20).graph(0))}\n")
     status, out, err = pfgnn("predict", directory, "new.g6", "--out", "out.csv", "--draws", 3, "--device", "cpu")
     assert status == 0, err
@@ -76,7 +76,7 @@ def test_a_record_that_is_not_met_is_said_to_differ(pfgnn: Command, config: Path
     path.write_text(json.dumps(record))
     status, out, _ = pfgnn("evaluate", "run", "--device", "cpu")
     assert status == 0
-    assert "Beside the record: not bit for bit equal: recorded on CPU" in out
+    assert "Compared with the record: not bit for bit equal: recorded on CPU" in out
 
 
 def test_an_interrupted_run_says_how_to_go_on_and_does(
@@ -128,7 +128,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
         ),
         (["train", "small.yaml", "--set", "data.train=missing"], "must be one of train, validation, test, all, but it"),
         (["evaluate", "."], "must hold a finished run, but no run is there"),
-        (["evaluate", ".", "--set", "model.width=3"], "only settings of evaluation can be changed here, but"),
+        (["evaluate", ".", "--set", "model.width=3"], "--set must change a setting of evaluation here, but it is 'm"),
         (["predict", ".", "new.g6"], "must hold a finished run, but no run is there"),
     ],
 )

@@ -21,7 +21,7 @@ def test_facts_on_pairs_that_1_wl_confuses() -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "empty.g6").write_text("\n")
-    with pytest.raises(ValueError, match=r"empty.g6 holds no graphs, but must have one a line"):
+    with pytest.raises(ValueError, match=r"empty.g6 must hold one graph per line, but it holds no graph"):
         read_graphs(tmp_path / "empty.g6")
-    with pytest.raises(ValueError, match=r"must end in one of .g6, .s6, .smi, .smiles .* ends in '.txt'"):
+    with pytest.raises(ValueError, match=r"must end in one of .g6, .s6, .smi, .smiles, but it ends in '.txt'"):
         read_graphs(tmp_path / "graphs.txt")

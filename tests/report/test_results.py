@@ -70,7 +70,7 @@ def test_only_rows_of_the_table_are_read(tmp_path: Path) -> None:
     assert {row: len(found.runs) for row, found in read_results(tmp_path, "table2").items()} == {"gin": 1}
     assert read_results(tmp_path, "table3") == {}
     write(tmp_path, "table2", "other", [])
-    with pytest.raises(ValueError, match=r"other.json must be named after a row of table2, but other is none"):
+    with pytest.raises(ValueError, match=r"other.json must be named after a row of table2, but there is no row other"):
         read_results(tmp_path, "table2")
     (tmp_path / "table2" / "other.json").rename(tmp_path / "table2" / "gcn.json")
     with pytest.raises(ValueError, match=r"gcn.json must hold row gcn of table2, but it holds row other of table2"):

@@ -80,7 +80,7 @@ def test_wrong_input_is_named() -> None:
         losses(task, torch.zeros(4, 2), CLASSES)
     with pytest.raises(ValueError, match=r"y must have shape \[4, 1\], but it has \[4\]"):
         losses(task, torch.zeros(4, 3), CLASSES[:, 0])
-    with pytest.raises(ValueError, match=r"class_weights must be given .* but with cross_entropy is given"):
+    with pytest.raises(ValueError, match=r"class_weights must be given .* but for cross_entropy it is given"):
         losses(task, torch.zeros(4, 3), CLASSES, torch.ones(3))
-    with pytest.raises(ValueError, match=r"class_weights must be given .* but with weighted_cross_entropy is None"):
+    with pytest.raises(ValueError, match=r"class_weights must be given .* but for weighted_cross_entropy it is None"):
         losses(Task("graph", 3, "weighted_cross_entropy", "accuracy"), torch.zeros(4, 3), CLASSES)

@@ -41,5 +41,5 @@ def test_a_constant_target_has_deviation_1(unknown: int) -> None:
 
 
 def test_a_target_that_is_never_known_is_named() -> None:
-    with pytest.raises(ValueError, match="y_train must know a value of every target, but it knows none of target 1"):
+    with pytest.raises(ValueError, match="y_train must have a value for every target, but target 1 is NaN in all rows"):
         Standardise.fit(torch.tensor([[1.0, math.nan], [2.0, math.nan]]))

@@ -1,4 +1,4 @@
-"""The command line: one module for each group of commands, put together in `app`."""
+"""The command line. Each group of commands has a module, and `app` combines them."""
 
 from pfgnn.cli.app import main
 

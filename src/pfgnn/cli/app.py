@@ -1,4 +1,4 @@
-"""The command line put together, and what it says when something goes wrong."""
+"""The command line with all its commands, and its error messages."""
 
 import sys
 import traceback
@@ -27,7 +27,7 @@ for command in (train, evaluate, predict, tables, reproduce, report, curves, dem
 
 @dataclass
 class Options:
-    """What stands before the command."""
+    """The options that stand before the command."""
 
     debug: bool = False
 
@@ -37,12 +37,12 @@ def read_options(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
 ) -> None:
-    """Keep the options for :func:`main`."""
+    """Store the options for :func:`main`."""
     context.ensure_object(Options).debug = debug
 
 
 def main() -> None:
-    """Run the command line. Wrong input ends with one sentence and status 2, a bug with status 1."""
+    """Run the command line. Exits with status 2 and one sentence after wrong input, and with status 1 after a bug."""
     options = Options()
     try:
         app(obj=options)

@@ -1,4 +1,4 @@
-"""Where the commands print: one console for their output, one for errors."""
+"""The consoles that the commands print to: one for their output, one for errors."""
 
 from rich.console import Console
 

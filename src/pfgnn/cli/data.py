@@ -12,17 +12,17 @@ from pfgnn.cli.console import console
 from pfgnn.errors import InputError
 from pfgnn.files import write_atomically
 
-app = typer.Typer(no_args_is_help=True, help="Datasets by name, and your own.")
+app = typer.Typer(no_args_is_help=True, help="List, show, prepare and verify datasets, and convert your own graphs.")
 
-REJECTS_SHOWN = 20
+REJECTS_SHOWN = 20  # rejected lines that are printed
 
-Name = Annotated[str, typer.Argument(help="A dataset's name, see `pfgnn data list`.")]
-Root = Annotated[Path | None, typer.Option(help="A folder to look in first.")]
+Name = Annotated[str, typer.Argument(help="Name of a dataset, see `pfgnn data list`.")]
+Root = Annotated[Path | None, typer.Option(help="Folder to look for datasets first.")]
 
 
 @app.command("list")
 def list_datasets(root: Root = None) -> None:
-    """Every dataset there is a name for, and whether it is here."""
+    """List the named datasets, and where each one is on this machine."""
     from pfgnn.data.catalogue import ENTRIES
     from pfgnn.data.load import find
 
@@ -36,10 +36,10 @@ def list_datasets(root: Root = None) -> None:
 
 @app.command()
 def info(
-    name: Annotated[str, typer.Argument(help="A dataset's name, or a packed file of your own (.pfgnn).")],
+    name: Annotated[str, typer.Argument(help="Name of a dataset, or a packed file of your own (.pfgnn).")],
     root: Root = None,
 ) -> None:
-    """What a dataset holds: counts, features, parts, task, source and whom to cite."""
+    """Show what a dataset holds: counts, features, parts, task, source and citation."""
     from pfgnn.data import Dataset, load
     from pfgnn.data.verify import statistics
 
@@ -65,9 +65,11 @@ def info(
 
 @app.command()
 def prepare(
-    name: Name, out: Annotated[Path | None, typer.Option(help="Where to write.")] = None, root: Root = None
+    name: Name,
+    out: Annotated[Path | None, typer.Option(help="File to write; by default NAME.pfgnn in the user's cache.")] = None,
+    root: Root = None,
 ) -> None:
-    """Read, generate or fetch a dataset and write it as one packed file."""
+    """Read, generate or download a dataset, and write it as one packed file."""
     from pfgnn.data.load import cache_folder, load
 
     path = out or cache_folder() / f"{name}.pfgnn"
@@ -80,14 +82,14 @@ def prepare(
 
 @app.command()
 def verify(name: Name, root: Root = None) -> None:
-    """Compare a dataset's counts, label statistics and content hash with what is published of it."""
+    """Check that a dataset is the published one: compare counts, label statistics and a content hash."""
     from pfgnn.data.load import load
     from pfgnn.data.verify import verify as check_facts
 
     checks = check_facts(load(name, root))
     table = Table("fact", "expected", "found", "")
     for check in checks:
-        shown = [str(value)[:16] for value in (check.expected, check.found)]  # a hash is told by its beginning
+        shown = [str(value)[:16] for value in (check.expected, check.found)]  # the first digits of a hash are enough
         table.add_row(check.fact, *shown, "[green]ok[/green]" if check.holds else "[red]differs[/red]")
     console.print(table)
     wrong = [check.fact for check in checks if not check.holds]
@@ -97,21 +99,25 @@ def verify(name: Name, root: Root = None) -> None:
 
 @app.command()
 def convert(
-    path: Annotated[Path, typer.Argument(help="CSV of SMILES, graph6 or sparse6, JSON lines, or a TU folder.")],
-    out: Annotated[Path, typer.Argument(help="The packed file to write, such as own.pfgnn.")],
-    kind: Annotated[str | None, typer.Option(help="csv, graph6, jsonl or tu; by default told from the ending.")] = None,
-    smiles_column: Annotated[str, typer.Option(help="CSV: the column of SMILES.")] = "smiles",
-    target: Annotated[list[str] | None, typer.Option(help="CSV: a target column; may be repeated.")] = None,
-    features: Annotated[str, typer.Option(help="Molecules: ogb, zinc or qm9.")] = "ogb",
-    labels: Annotated[Path | None, typer.Option(help="graph6: a file of labels, a line each.")] = None,
-    task: Annotated[str | None, typer.Option(help="classification or regression; by default told from y.")] = None,
-    on_error: Annotated[str, typer.Option(help="fail, or skip a line that cannot be read.")] = "fail",
-    rejects: Annotated[Path | None, typer.Option(help="A file for all rejected lines with their reasons.")] = None,
+    path: Annotated[Path, typer.Argument(help="CSV file of SMILES, graph6, sparse6 or JSON lines file, or TU folder.")],
+    out: Annotated[Path, typer.Argument(help="Packed file to write, such as own.pfgnn.")],
+    kind: Annotated[
+        str | None, typer.Option(help="Format: csv, graph6, jsonl or tu. By default the file's ending decides.")
+    ] = None,
+    smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
+    target: Annotated[list[str] | None, typer.Option(help="CSV: name of a target column. Repeatable.")] = None,
+    features: Annotated[str, typer.Option(help="Molecules: whose features, ogb, zinc or qm9.")] = "ogb",
+    labels: Annotated[Path | None, typer.Option(help="graph6: file of the labels, one per line.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="classification or regression. By default the targets decide.")
+    ] = None,
+    on_error: Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")] = "fail",
+    rejects: Annotated[Path | None, typer.Option(help="File to write all skipped lines to, with reasons.")] = None,
 ) -> None:
-    """Turn your own graphs into one packed dataset; rejected lines are listed with the reason."""
-    path.stat()  # fails now if there is nothing
+    """Convert your own graphs into one packed file. Skipped lines are printed with the reason."""
+    path.stat()  # raises at once if there is no such file
     if out.is_dir() or out.resolve() == path.resolve():
-        raise InputError(f"{out} must be a file to write, other than the one to read")
+        raise InputError(f"out must be a file other than the one to read, but it is {out}")
 
     from pfgnn.data.convert import convert as convert_file
 

@@ -19,18 +19,18 @@ LARGEST = 100_000  # steps, particles or updates that a demo may be asked for
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the runs, their record and the pictures.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Seed of parameters, data and draws.")] = 0,
-    steps: Annotated[int, typer.Option(help="T, individualisations of a particle.")] = 2,
+    seed: Annotated[int, typer.Option(help="Seed of the weights, the data and the draws.")] = 0,
+    steps: Annotated[int, typer.Option(help="T, number of vertices that a particle individualises.")] = 2,
     particles: Annotated[int, typer.Option(help="K, number of particles.")] = 8,
     updates: Annotated[int, typer.Option(help="Training updates of each model.")] = 100,
 ) -> None:
-    """Tell apart graphs that GIN cannot: train GIN and PF-GNN on CSL, print a table, draw pictures."""
+    """Train GIN and PF-GNN on CSL graphs, which GIN cannot tell apart; print a table and draw pictures."""
     for name, value in {"steps": steps, "particles": particles, "updates": updates}.items():
         if check_positive(name, value) > LARGEST:
             raise InputError(f"{name} must be at most {LARGEST} in the demo, but it is {value}")
     if not 0 <= seed < 2**63:
         raise InputError(f"seed must lie in 0..2**63 - 1, but it is {seed}")
-    out.mkdir(parents=True, exist_ok=True)  # fails now rather than after the training
+    out.mkdir(parents=True, exist_ok=True)  # raises before the training, not after it
 
     from pfgnn.experiments.demo import DIRECTORIES, NODES, SKIPS, run_demo
     from pfgnn.experiments.run import load_weights

@@ -11,11 +11,13 @@ from pfgnn.cli.console import console
 
 
 def inspect(
-    path: Annotated[Path, typer.Argument(help="A file of graph6 or sparse6 (.g6, .s6) or SMILES (.smi, .smiles).")],
-    tree: Annotated[Path | None, typer.Option(help="Draw the first graph's search tree into this picture.")] = None,
-    depth: Annotated[int, typer.Option(min=0, help="Levels of the tree to draw.")] = 2,
+    path: Annotated[Path, typer.Argument(help="File of graph6 or sparse6 (.g6, .s6) or SMILES (.smi, .smiles).")],
+    tree: Annotated[
+        Path | None, typer.Option(help="Picture to write, with the search tree of the first graph.")
+    ] = None,
+    depth: Annotated[int, typer.Option(min=0, help="Depth to which the tree is drawn.")] = 2,
 ) -> None:
-    """Exact facts on a file's graphs: 1-WL colours, orbits, automorphisms, classes up to 1-WL and isomorphism."""
+    """Show exact facts about each graph of a file: 1-WL colours, orbits, automorphisms, isomorphism class."""
     from pfgnn.report.facts import gather_facts, read_graphs
 
     graphs = read_graphs(path)

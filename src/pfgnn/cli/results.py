@@ -12,11 +12,11 @@ from rich.table import Table
 from pfgnn.cli.console import console
 from pfgnn.errors import InputError
 
-Results = Annotated[Path, typer.Option(help="Folder of the gathered records.")]
+Results = Annotated[Path, typer.Option(help="Folder of the records, TABLE/ROW.json.")]
 
 
 def tables() -> None:
-    """Every table that can be run, with its rows and how many runs they take."""
+    """List all tables that can be run, with their rows and their number of runs."""
     from pfgnn.experiments.tables import TABLES
 
     shown = Table("name", "what", "rows", "runs")
@@ -27,19 +27,21 @@ def tables() -> None:
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="A table, see `pfgnn tables`.")],
+    name: Annotated[str, typer.Argument(help="Name of a table, see `pfgnn tables`.")],
     results: Results = Path("results"),
     runs: Annotated[Path, typer.Option(help="Folder of the run directories.")] = Path("runs"),
     configs: Annotated[Path, typer.Option(help="Folder of the configs.")] = Path("configs"),
-    jobs: Annotated[int, typer.Option(help="Runs at once.")] = 1,
-    row: Annotated[list[str] | None, typer.Option(help="Only rows like this: 'sr25-*'. Repeatable.")] = None,
-    seeds: Annotated[int | None, typer.Option(help="Only the first seeds.")] = None,
+    jobs: Annotated[int, typer.Option(help="How many runs at the same time.")] = 1,
+    row: Annotated[
+        list[str] | None, typer.Option(help="Only rows whose name matches a pattern, such as 'sr25-*'. Repeatable.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Only this many seeds, from 0.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
 ) -> None:
-    """Run what a table lacks, going on with what was stopped, and print ours beside the paper's."""
+    """Do the missing runs of a table and continue stopped ones; print our numbers beside the paper's."""
     from pfgnn.experiments import reproduce as running
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the runs are stopped too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as with Ctrl-C, the running runs are stopped too
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -79,17 +81,17 @@ def reproduce(
 
 def report(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Tables; by default all of which something was run.")
+        list[str] | None, typer.Argument(help="Names of tables; by default all tables that have records.")
     ] = None,
     results: Results = Path("results"),
-    out: Annotated[Path | None, typer.Option(help="Folder for report.md and plots.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write report.md and its plots to.")] = None,
 ) -> None:
-    """Print tables, the paper's numbers beside ours, and write them as Markdown with plots; nothing is run."""
+    """Print tables with the paper's numbers and ours. With --out, write them as Markdown with plots."""
     from pfgnn.report.tables import markdown, table_lines, tables_with_records
 
     chosen = names or tables_with_records(results)
     if not chosen:
-        raise InputError(f"{results} must hold records, as `pfgnn reproduce NAME` leaves them there, but it holds none")
+        raise InputError(f"{results} must hold records, which `pfgnn reproduce NAME` writes, but it holds none")
     for name in chosen:
         _print_table(results, name)
     if out is not None:
@@ -103,10 +105,10 @@ def report(
 
 
 def curves(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories, or their metrics.jsonl.")],
-    out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("curves.png"),
+    runs: Annotated[list[Path], typer.Argument(help="Run directories, or files like their metrics.jsonl.")],
+    out: Annotated[Path, typer.Option(help="Picture to write.")] = Path("curves.png"),
 ) -> None:
-    """Draw learning curves: training loss and validation by epoch, runs of one folder in one colour."""
+    """Draw training loss and validation metric by epoch. Runs in the same folder have the same colour."""
     from pfgnn.report.metrics import Line, read_metrics
 
     groups: dict[str, list[list[Line]]] = {}

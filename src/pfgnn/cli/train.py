@@ -1,6 +1,6 @@
 """The commands train, evaluate and predict.
 
-Each checks its input first and imports torch afterwards, which takes seconds.
+Each command checks its input before it imports torch, which takes seconds.
 """
 
 from collections.abc import Iterator
@@ -22,22 +22,25 @@ if TYPE_CHECKING:
     from pfgnn.training.log import Status
 
 Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
-Directory = Annotated[Path, typer.Argument(help="A run directory that `pfgnn train` made.")]
-Set = Annotated[list[str] | None, typer.Option("--set", help="Change a setting: model.particles=16. Repeatable.")]
+Directory = Annotated[Path, typer.Argument(help="Run directory that `pfgnn train` wrote.")]
 
 
 def train(
-    config: Annotated[Path, typer.Argument(help="A config, see configs/.")],
-    out: Annotated[Path | None, typer.Option(help="The run directory; by default runs/CONFIG-seedN.")] = None,
-    settings: Set = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint, if there is one.")] = False,
+    config: Annotated[Path, typer.Argument(help="Config file (YAML), such as configs/csl.yaml.")],
+    out: Annotated[Path | None, typer.Option(help="Run directory to write; by default runs/CONFIG-seedN.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a setting, such as model.particles=16. Repeatable.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue from the last checkpoint, if there is one.")
+    ] = False,
     resume_previous: Annotated[
-        bool, typer.Option("--resume-previous", help="Go on from the checkpoint before the last.")
+        bool, typer.Option("--resume-previous", help="Continue from the checkpoint before the last one.")
     ] = False,
     device: Device = "auto",
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write metrics for TensorBoard too.")] = False,
 ) -> None:
-    """Train and test a model; what was killed goes on with --resume, bit for bit on a CPU."""
+    """Train a model and test it. --resume continues a stopped run; on a CPU the result is exactly the same."""
     from pfgnn.experiments.config_file import read_config
     from pfgnn.experiments.run_directory import RECORD, Resume, check_directory
 
@@ -47,7 +50,7 @@ def train(
         out = Path("runs") / f"{config.stem}-seed{chosen.seed}{fold}"
     start: Resume = "previous" if resume_previous else "last" if resume else "no"
     check_directory(out, start)
-    if not (out / RECORD).exists():  # a finished run needs no data any more
+    if not (out / RECORD).exists():  # a finished run does not need its data
         check_data(chosen.data)
 
     from pfgnn.experiments.run import run
@@ -76,16 +79,19 @@ def train(
 
 def evaluate(
     directory: Directory,
-    settings: Set = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a setting of the evaluation, such as evaluation.particles=64. Repeatable."),
+    ] = None,
     device: Device = "auto",
 ) -> None:
-    """Test a run's weights again: the recorded numbers, or others with --set evaluation.particles=64."""
+    """Test a trained model again, and compare the numbers with the recorded ones."""
     from pfgnn.experiments.config_file import read_config
     from pfgnn.experiments.run_directory import CONFIG, read_record
 
     overrides = tuple(settings or ())
     if wrong := [override for override in overrides if not override.startswith("evaluation.")]:
-        raise InputError(f"only settings of evaluation can be changed here, but {wrong[0]!r} is another")
+        raise InputError(f"--set must change a setting of evaluation here, but it is {wrong[0]!r}")
     recorded = read_record(directory)
     check_data(read_config(directory / CONFIG, overrides).data)
 
@@ -96,23 +102,25 @@ def evaluate(
     if not overrides:
         same = all(found[key] == recorded[key] for key in ("results", "pairs"))
         how = "equal, to the last bit" if same else f"not bit for bit equal: recorded on {recorded['device']}"
-        console.print(f"Beside the record: {how}.", markup=False)
+        console.print(f"Compared with the record: {how}.", markup=False)
 
 
 def predict(
     directory: Directory,
-    path: Annotated[Path, typer.Argument(help="graph6 (.g6, .s6), SMILES (.csv) or packed data (.pfgnn).")],
-    out: Annotated[Path, typer.Option(help="The CSV table to write.")] = Path("predictions.csv"),
-    draws: Annotated[int, typer.Option(help="Independent draws that are averaged, at least 2.")] = 16,
-    particles: Annotated[int | None, typer.Option(help="K; as the run was tested by default.")] = None,
-    smiles_column: Annotated[str, typer.Option(help="Of a CSV file, the column of the molecules.")] = "smiles",
+    path: Annotated[
+        Path, typer.Argument(help="New graphs: graph6 or sparse6 (.g6, .s6), SMILES (.csv) or packed (.pfgnn).")
+    ],
+    out: Annotated[Path, typer.Option(help="CSV table to write.")] = Path("predictions.csv"),
+    draws: Annotated[int, typer.Option(help="Independent draws to average, at least 2.")] = 16,
+    particles: Annotated[int | None, typer.Option(help="K, number of particles; by default as in the test.")] = None,
+    smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
     device: Device = "auto",
 ) -> None:
-    """Predict new graphs, each output with its Monte Carlo standard error."""
+    """Predict new graphs with a trained model. Each output has a Monte Carlo standard error."""
     from pfgnn.experiments.run_directory import read_record
 
     read_record(directory)
-    path.stat()  # both fail now if there is nothing
+    path.stat()  # both lines raise at once if a file is missing
 
     from pfgnn.experiments.predict import predict_run
 
@@ -123,7 +131,7 @@ def predict(
 
 
 def check_data(data: "DataConfig") -> None:
-    """Refuse data that do not exist, before torch is imported."""
+    """Raise if the dataset or file does not exist, before torch is imported."""
     from pfgnn.data.catalogue import find_entry
 
     if data.file is None:
@@ -134,7 +142,10 @@ def check_data(data: "DataConfig") -> None:
 
 @contextmanager
 def progress_bar() -> Iterator["Callable[[Status], None]"]:
-    """A bar with updates, time left, losses, effective sample size, entropy of the policy, learning rate and metric."""
+    """Show a progress bar with losses, effective sample size, entropy, learning rate and validation metric.
+
+    Yields the function that updates the bar.
+    """
     columns = (
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(bar_width=20),
@@ -160,7 +171,7 @@ def progress_bar() -> Iterator["Callable[[Status], None]"]:
 
 
 def print_results(record: dict[str, Any]) -> None:
-    """A table of the results of every part, and of the pairs."""
+    """Print a table with the results of each part, and the results of the pairs."""
     table = Table("part", "metric", "value", "std over draws", "spread of a prediction", "draws", "also")
     for part, result in record["results"].items():
         also = ", ".join(f"{k} {v:.4g}" for k, v in result["scores"].items() if k != result["metric"])

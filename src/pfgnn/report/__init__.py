@@ -1,1 +1,1 @@
-"""Tables, curves and pictures of what was run."""
+"""Tables, learning curves and pictures of runs."""

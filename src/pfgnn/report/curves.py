@@ -15,7 +15,13 @@ LABELS = {"loss": "loss in training", "validation": "metric in validation"}
 
 
 def plot_curves(curves: Mapping[str, Sequence[float]], chance: float, path: Path) -> None:
-    """Training accuracy by update, one smoothed line a model over its raw values, and the level of chance."""
+    """Draw the training accuracy of each model by update: faint raw values, a bold smoothed line.
+
+    Args:
+        curves: Accuracy after each update, by the name of the model.
+        chance: Accuracy of a random guess, drawn as a dotted line.
+        path: Picture to write.
+    """
     figure = Figure(figsize=(7, 3.8), layout="constrained")
     axes = figure.subplots()
     for number, (name, values) in enumerate(curves.items()):
@@ -32,20 +38,20 @@ def plot_curves(curves: Mapping[str, Sequence[float]], chance: float, path: Path
 
 
 def running_median(values: npt.NDArray[np.float64], window: int = 9) -> npt.NDArray[np.float64]:
-    """The median of each value and those up to half a window before and after it, which single peaks do not move.
+    """The median of each value and its neighbours up to half a window away.
 
-    What is not finite is left out; NaN where nothing is left.
+    Values that are not finite are left out. If none is left, the median is NaN.
     """
     near = [values[max(0, i - window // 2) : i + window // 2 + 1] for i in range(len(values))]
     return np.array([np.median(of[np.isfinite(of)]) if np.isfinite(of).any() else np.nan for of in near])
 
 
 def plot_training(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> None:
-    """By epoch the training loss, dashed, and the validation metric: faint each value, bold the running median.
+    """Draw training loss (dashed) and validation metric by epoch: faint single values, a bold running median.
 
     Args:
-        runs: the metrics of each run, by the name of its group, which has a colour.
-        path: of the picture.
+        runs: Metrics of the runs, by the name of their group. Each group has a colour.
+        path: Picture to write.
     """
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()

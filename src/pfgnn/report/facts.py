@@ -1,4 +1,4 @@
-"""Exact facts on the graphs of a file: what 1-WL sees of them, and what there is to see."""
+"""Exact facts about the graphs of a file: their 1-WL colours, and their true symmetries."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -16,8 +16,16 @@ READERS = {".g6": read_graph6, ".s6": read_graph6, ".smi": read_smiles, ".smiles
 
 
 class Facts(NamedTuple):
-    """Of one graph: its size, how many colours 1-WL gives it and how many orbits it has, the number of its
-    automorphisms, and the number of its class, counted from 1, up to 1-WL equivalence and up to isomorphism.
+    """Facts about one graph.
+
+    Fields:
+        nodes: Number of nodes.
+        edges: Number of edges.
+        colours: Number of colours of 1-WL.
+        orbits: Number of orbits of the nodes.
+        automorphisms: Number of automorphisms.
+        wl_class: Number of the class of graphs that 1-WL cannot tell apart, from 1.
+        isomorphism_class: Number of the class of isomorphic graphs, from 1.
     """
 
     nodes: int
@@ -30,20 +38,20 @@ class Facts(NamedTuple):
 
 
 def read_graphs(path: Path) -> list[Graph]:
-    """The graphs of a file; its ending says whether it holds graph6, sparse6 or SMILES."""
+    """Read the graphs of a file. The ending of its name decides between graph6, sparse6 and SMILES."""
     if path.suffix not in READERS:
         known = ", ".join(READERS)
-        raise InputError(f"{path} must end in one of {known} to say what it holds, but it ends in {path.suffix!r}")
+        raise InputError(f"{path} must end in one of {known}, but it ends in {path.suffix!r}")
     graphs = READERS[path.suffix](path)
     if not graphs:
-        raise InputError(f"{path} holds no graphs, but must have one a line")
+        raise InputError(f"{path} must hold one graph per line, but it holds no graph")
     return graphs
 
 
 def gather_facts(graphs: list[Graph]) -> list[Facts]:
-    """The facts on each graph, classes counted in order of appearance."""
-    forms: list[Graph] = []  # one of each class
-    wl_forms: list[Graph] = []
+    """The facts about each graph. Classes are numbered in order of appearance."""
+    forms: list[Graph] = []  # the canonical form of each isomorphism class
+    wl_forms: list[Graph] = []  # a graph of each 1-WL class
     facts = []
     for graph in graphs:
         found = symmetry(graph)

@@ -1,4 +1,4 @@
-"""The metrics that a run wrote. Needs no matplotlib, so that a wrong file is refused at once."""
+"""Reads the metrics of a run. It does not import matplotlib, so that a wrong file is refused at once."""
 
 import json
 from collections.abc import Mapping
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from pfgnn.errors import InputError
 
-Line = Mapping[str, float | None]  # of metrics.jsonl
+Line = Mapping[str, float | None]  # one line of metrics.jsonl
 
 
 def read_metrics(path: Path) -> list[Line]:
-    """The lines of a run's metrics: the run directory, or a file as metrics.jsonl in it is."""
+    """Read the metrics of a run from its directory, or from a file like its metrics.jsonl."""
     file = path / "metrics.jsonl" if path.is_dir() else path
     if not file.is_file():
         raise InputError(f"{path} must be a run directory or its metrics.jsonl, but {file} does not exist")

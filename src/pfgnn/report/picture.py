@@ -1,4 +1,4 @@
-"""Pictures as files."""
+"""Writes pictures to files."""
 
 from pathlib import Path
 
@@ -10,15 +10,15 @@ from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.tree import SearchTree
 from pfgnn.report.tree import plot_tree
 
-# Beyond this many nodes in a level a picture of the tree is neither legible nor quick.
+# A tree with more nodes in a level cannot be read in a picture, and takes long to draw.
 WIDEST_LEVEL = 100
 
 
 def plot_search_tree(graph: Graph, depth: int, path: Path) -> None:
-    """Draw a graph's search tree down to ``depth`` into a picture file."""
+    """Draw the search tree of a graph down to level ``depth`` into a picture file."""
     tree = SearchTree(graph)
     level, width = [tree.root], 1
-    for number in range(1, depth + 1):  # level by level, for the tree may be far too wide to be enumerated
+    for number in range(1, depth + 1):  # count before each level is built: it may be far too wide
         children = sum(node.target.size for node in level)
         if children > WIDEST_LEVEL:
             raise InputError(
@@ -33,7 +33,7 @@ def plot_search_tree(graph: Graph, depth: int, path: Path) -> None:
 
 
 def save_picture(figure: Figure, path: Path) -> None:
-    """Write a figure, whole or not at all; the ending says the format."""
+    """Write a figure to a temporary file, then rename it to ``path``. The ending decides the format."""
     known = figure.canvas.get_supported_filetypes()
     if path.suffix.removeprefix(".") not in known:
         raise InputError(f"{path} must end in one of {', '.join(f'.{ending}' for ending in known)} to be a picture")

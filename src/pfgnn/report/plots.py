@@ -1,4 +1,4 @@
-"""Plots of a table: every run as a dot beside the paper's number; grids of T and K as heat maps, of K as lines."""
+"""Plots of a table: a dot for each run beside the paper's number, heat maps over T and K, lines over K."""
 
 import statistics
 from pathlib import Path
@@ -16,7 +16,12 @@ from pfgnn.report.results import read_results, values
 
 
 class Dots(NamedTuple):
-    """A row's number in each run, and the paper's, if it has one."""
+    """The numbers of a row in one column.
+
+    Fields:
+        ours: The number of each run.
+        paper: The paper's number; None if it has none.
+    """
 
     ours: list[float]
     paper: float | None
@@ -26,9 +31,12 @@ Panels = dict[str, dict[str, Dots]]  # column → title of the row → its dots
 
 
 def plot_table(results: Path, name: str, folder: Path) -> list[str]:
-    """Draw what was run of a table into a folder; the names of the pictures.
+    """Draw the runs of a table, and return the names of the pictures.
 
-    Args: results: the folder of gathered records.  name: of the table.  folder: for the pictures.
+    Args:
+        results: Folder of the records.
+        name: Name of the table.
+        folder: Folder to write the pictures to.
     """
     panels = gather_panels(results, name)
     if not panels:
@@ -49,7 +57,10 @@ def plot_table(results: Path, name: str, folder: Path) -> list[str]:
 
 
 def gather_panels(results: Path, name: str) -> Panels:
-    """The dots of each column. The median, least and greatest of the same runs have none of their own."""
+    """The dots of each column. Columns with the median, maximum, minimum or deviation are left out.
+
+    They are computed from the same runs as the mean.
+    """
     found, panels = read_results(results, name), Panels()
     for row in TABLES[name].rows:
         for measure in row.measures:
@@ -60,14 +71,14 @@ def gather_panels(results: Path, name: str) -> Panels:
 
 
 def paper_number(name: str, row: Row, column: str) -> float | None:
-    """The paper's number for a row and column, without its spread."""
+    """The paper's number for a row and column, without its standard deviation; None if it has none."""
     cells = {published.title: published.cells for published in PUBLISHED.get(name, ())}
     printed = cells.get(row.title, {}).get(column)
     return None if printed is None else float(printed.split()[0])
 
 
 def _plot_dots(panels: Panels, title: str, path: Path) -> None:
-    """A panel for each column with the rows below one another."""
+    """Draw a panel for each column, with the rows below each other."""
     rows = list(dict.fromkeys(row for dots in panels.values() for row in dots))
     size = (3 + 2.4 * len(panels), 1.2 + 0.3 * len(rows))
     figure = Figure(figsize=size, layout="constrained")
@@ -80,7 +91,7 @@ def _plot_dots(panels: Panels, title: str, path: Path) -> None:
             if paper is not None:
                 axes.scatter([paper], [height], s=70, marker="|", color="C3", label="paper", zorder=3)
         numbers = {number for ours, paper in dots.values() for number in (*ours, paper) if number is not None}
-        if len(numbers) == 1:  # else the axis would be a hair wide around them
+        if len(numbers) == 1:  # otherwise matplotlib would choose a tiny range around the number
             (number,) = numbers
             axes.set_xlim(number - (abs(number) / 10 or 1), number + (abs(number) / 10 or 1))
         axes.set(yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.5, -0.5), title=column)
@@ -96,7 +107,7 @@ def _plot_dots(panels: Panels, title: str, path: Path) -> None:
 
 
 def _plot_lines(title: str, rows: list[Row], panels: Panels, path: Path) -> None:
-    """A line for each grid of one T: the mean of the runs by K, and every run as a dot."""
+    """Draw a line for each grid: the mean of the runs by K, and a dot for each run. All rows have the same T."""
     column = rows[0].measures[0].column
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
@@ -123,7 +134,10 @@ def _plot_lines(title: str, rows: list[Row], panels: Panels, path: Path) -> None
 
 
 def _plot_grid(name: str, rows: list[Row], panels: Panels, path: Path) -> None:
-    """The paper's grid and ours (means of the runs), T down and K across; a cell that was not run is empty."""
+    """Draw the paper's grid beside ours (means of the runs), one row for each T and one column for each K.
+
+    A cell that was not run is empty.
+    """
     column = rows[0].measures[0].column
     steps, particles = (sorted({row.grid[axis] for row in rows if row.grid}) for axis in (1, 2))
     grids: dict[str, npt.NDArray[np.float64]] = {

@@ -1,4 +1,4 @@
-"""The paper's numbers as it prints them (Dupty, Dong, Lee: PF-GNN, ICLR 2022), and whose they are. None is ours."""
+"""The numbers printed in the paper (Dupty, Dong, Lee: PF-GNN, ICLR 2022) and their sources. None is our own."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """One model's row in a table of the paper.
+    """The row of one model in a table of the paper.
 
     Args:
-        title: the model, and the dataset where the table has several.
-        cells: column → the number as printed.
-        source: from whom the paper quotes the row; empty for the authors' own runs.
+        title: The model, after the dataset if the table has several.
+        cells: The number in each column, as printed.
+        source: The work from which the paper quotes the row; empty for the authors' own runs.
     """
 
     title: str
@@ -31,7 +31,14 @@ OGB = "OGB leaderboard"
 def _rows(
     columns: Iterable[str], numbers: dict[str, str], source: str = "", sources: dict[str, str] | None = None
 ) -> Iterator[PublishedRow]:
-    """A row for each title; its numbers are separated by bars, and - is a cell without one."""
+    """Make a row for each title.
+
+    Args:
+        columns: Names of the columns.
+        numbers: For each title its numbers, separated by "|". "-" is an empty cell.
+        source: Source of the rows.
+        sources: Sources of single rows, by title.
+    """
     columns = tuple(columns)
     for title, line in numbers.items():
         cells = zip(columns, (cell.strip() for cell in line.split("|")), strict=True)
@@ -41,7 +48,7 @@ def _rows(
 
 
 def _grid(dataset: str, lines: dict[int, str]) -> Iterator[PublishedRow]:
-    """A row for each T (a line) and K (its entries)."""
+    """Make a row for each T and K. ``lines`` has the accuracies for K = 1, 2, 4, 8, 16 of each T."""
     for steps, line in lines.items():
         for particles, cell in zip((1, 2, 4, 8, 16), line.split(), strict=True):
             yield PublishedRow(f"{dataset}, T={steps}, K={particles}", {"accuracy": cell})

@@ -1,4 +1,4 @@
-"""The gathered records of a table: a row's numbers, and what the runs make of them."""
+"""Reads the records of a table, and summarises the numbers of each row."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -10,39 +10,46 @@ from pfgnn.experiments.row_file import Record, read_gathered
 from pfgnn.experiments.rows import Measure
 from pfgnn.experiments.tables import TABLES, find_table, row_path
 
-MISSING = object()
+MISSING = object()  # stands for a key that a record does not have
 
 
 class Runs(NamedTuple):
-    """The runs of a row and the file they are from."""
+    """The runs of a row.
+
+    Fields:
+        path: The file that they were read from.
+        runs: The record of each run.
+    """
 
     path: Path
     runs: list[Record]
 
 
 def read_results(results: Path, name: str) -> dict[str, Runs]:
-    """The runs of each row of a table that has any, by the row's name.
+    """Read the runs of a table, by the name of the row. Rows without runs are left out.
 
-    Args: results: the folder of gathered records.  name: of the table.
+    Args:
+        results: Folder of the records.
+        name: Name of the table.
     """
     rows = find_table(name).rows
     known = {row_path(results, table, row) for table, spec in TABLES.items() for row in spec.rows}
     for path in sorted((results / name).glob("*.json")):
         if path not in known:
-            raise InputError(f"{path} must be named after a row of {name}, but {path.stem} is none")
+            raise InputError(f"{path} must be named after a row of {name}, but there is no row {path.stem}")
     paths = {row.name: row_path(results, name, row) for row in rows}
     return {row: Runs(path, read_gathered(path).runs) for row, path in paths.items() if path.exists()}
 
 
 def values(row: Runs, measure: Measure) -> list[float]:
-    """A measure of each run; none if the runs have none, such as the accuracy of a task without classes."""
+    """The measure of each run. Empty if the runs do not have it, such as accuracy in a task without classes."""
     found = numbers(row, measure.path)
     of = numbers(row, measure.of) if measure.of else [1.0] * len(found)
     return [measure.scale * value / whole for value, whole in zip(found, of, strict=True)] if found else []
 
 
 def summary(row: Runs, measure: Measure) -> str:
-    """The runs' numbers as one; of several, the mean with the sample deviation (n - 1)."""
+    """The statistic of a measure over the runs, as text. A mean of several runs has the deviation (n - 1) after it."""
     found, digits = values(row, measure), measure.digits
     if not found:
         return "-"
@@ -56,7 +63,10 @@ def summary(row: Runs, measure: Measure) -> str:
 
 
 def numbers(row: Runs, path: str) -> list[float]:
-    """The number at a dotted path of each run's record; none if it is null in any."""
+    """The number of each run at a path of keys in its record, such as "pairs.told_apart".
+
+    Empty if the number is null in any run.
+    """
     found: list[float] = []
     for run in row.runs:
         value: Any = run
@@ -73,7 +83,7 @@ def numbers(row: Runs, path: str) -> list[float]:
 
 
 def _deviation(numbers: Sequence[float]) -> float:
-    """The sample deviation; 0 of a single number."""
+    """The sample standard deviation (n - 1); 0 for a single number."""
     return statistics.stdev(numbers) if len(numbers) > 1 else 0.0
 
 

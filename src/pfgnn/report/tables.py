@@ -1,4 +1,4 @@
-"""A table of the paper beside ours: one line for each row and column."""
+"""A table with the paper's numbers and ours: one line for each row and column."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,15 @@ NOT_RUN = "not run"
 
 
 class Line(NamedTuple):
-    """One number of the paper's and ours; a quoted one is followed by whose it is."""
+    """The paper's number and ours, all as text.
+
+    Fields:
+        row: Title of the row.
+        column: Name of the column.
+        paper: The paper's number; if the paper quotes it, with the source.
+        ours: Our number.
+        runs: How many of the runs are done, such as "3 of 10".
+    """
 
     row: str
     column: str
@@ -23,9 +31,11 @@ class Line(NamedTuple):
 
 
 def table_lines(results: Path, name: str) -> list[Line]:
-    """The lines of a table: first the rows that the paper quotes and we do not run, then ours.
+    """The lines of a table: first the rows that only the paper has, then our rows.
 
-    Args: results: the folder of gathered records.  name: of the table.
+    Args:
+        results: Folder of the records.
+        name: Name of the table.
     """
     found, published = read_results(results, name), {row.title: row for row in PUBLISHED.get(name, ())}
     ours = {row.title for row in TABLES[name].rows}
@@ -39,7 +49,7 @@ def table_lines(results: Path, name: str) -> list[Line]:
         paper = published.get(row.title, PublishedRow(row.title, {}))
         runs = found.get(row.name)
         count = f"{len(runs.runs) if runs else 0} of {len(row.run_keys())}"
-        # Of a row that was not run, only what the paper has of it, or that it is there.
+        # A row that was not run shows the paper's columns only, or one column if the paper has none.
         shown = [measure for measure in row.measures if runs or measure.column in paper.cells] or row.measures[:1]
         for measure in shown:
             number = summary(runs, measure) if runs else NOT_RUN
@@ -51,17 +61,23 @@ def table_lines(results: Path, name: str) -> list[Line]:
 
 
 def tables_with_records(results: Path) -> list[str]:
-    """The tables of which something was run."""
+    """The names of the tables that have records."""
     return [name for name in TABLES if read_results(results, name)]
 
 
 def command(name: str) -> str:
-    """The command that runs what a table lacks."""
+    """The command that does the missing runs of a table."""
     return f"pfgnn reproduce {name}"
 
 
 def markdown(name: str, lines: Sequence[Line], pictures: Sequence[str] = ()) -> str:
-    """A table as Markdown, with the command that makes it again and its pictures."""
+    """A table as Markdown, with the command that makes it and with its pictures.
+
+    Args:
+        name: Name of the table.
+        lines: Lines of the table.
+        pictures: File names of the pictures.
+    """
     cells = [HEADER, tuple("---" for _ in HEADER), *lines]
     body = "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in cells)
     shown = "".join(f"\n![{TABLES[name].title}]({picture})\n" for picture in pictures)

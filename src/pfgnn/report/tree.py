@@ -1,4 +1,4 @@
-"""Pictures of colourings and of the search tree, in matplotlib."""
+"""Pictures of colourings and of the search tree, with matplotlib."""
 
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,12 @@ Points = npt.NDArray[np.float64]
 
 
 def plot_colouring(graph: Graph, colours: IntArray, ax: "Axes") -> None:
-    """Draw a graph with numbered nodes, filled by colour; a vertex alone in its cell has a dark rim.
+    """Draw a graph with numbered and coloured nodes. A node with a colour of its own has a dark rim.
 
     Args:
-        graph: the graph.
-        colours: a colouring by start positions, [n].
-        ax: the axes to plot on.
+        graph: The graph.
+        colours: The colour of each node, [n]: start position of its cell in the ordered partition.
+        ax: Axes to draw on.
     """
     points = _layout(graph)
     _plot_graph(graph, colours, points, 0.45 / np.sqrt(graph.num_nodes), ax)
@@ -34,15 +34,15 @@ def plot_colouring(graph: Graph, colours: IntArray, ax: "Axes") -> None:
 
 
 def plot_tree(tree: SearchTree, max_depth: int, ax: "Axes") -> None:
-    """Draw the search tree from the root down, each node as a small coloured copy of the graph.
+    """Draw the search tree from the root down. Each node is a small coloured copy of the graph.
 
-    The number on a branch is the vertex that it individualises; leaves stand on a grey ground. A tree of more than a
-    few dozen nodes does not stay legible.
+    The number on a branch is the vertex that is individualised. Leaves have a grey background. A tree with more than a
+    few dozen nodes is hard to read.
 
     Args:
-        tree: the search tree.
-        max_depth: the last level to plot.
-        ax: the axes to plot on; an inch or so of width for each node of the widest level looks well.
+        tree: The search tree.
+        max_depth: Last level to draw.
+        ax: Axes to draw on; about one inch wide for each node of the widest level.
     """
     from matplotlib.patches import FancyBboxPatch
 
@@ -65,7 +65,7 @@ def _plot_graph(graph: Graph, colours: IntArray, points: Points, diameter: float
     from matplotlib import colormaps
     from matplotlib.collections import EllipseCollection, LineCollection
 
-    # A cell's middle place in the ordered partition picks its fill, pale enough for black numbers.
+    # The middle of a cell in the ordered partition selects its colour. Pale, so that black numbers can be read on it.
     sizes = np.bincount(colours, minlength=graph.num_nodes)[colours]
     fills = 0.35 + 0.65 * colormaps["turbo"]((colours + sizes / 2) / graph.num_nodes)
     rims = np.where(sizes == 1, "black", "0.65")
@@ -81,14 +81,17 @@ def _plot_graph(graph: Graph, colours: IntArray, points: Points, diameter: float
 def _plot_branch(above: tuple[float, float], below: tuple[float, float], vertex: int, ax: "Axes") -> None:
     start, end = np.add(above, (0, -0.5)), np.add(below, (0, 0.5))
     ax.plot(*np.stack([start, end], axis=1), color="0.8", linewidth=1, zorder=0)
-    # Nearer the lower end, where branches of one parent have parted.
+    # Near the lower end, where the branches of one parent are far from each other.
     x, y = 0.3 * start + 0.7 * end
     ground = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
     ax.text(x, y, str(vertex), ha="center", va="center", fontsize=8, bbox=ground, zorder=1)
 
 
 def _layout(graph: Graph) -> Points:
-    """Positions of the nodes in the unit disc, [n, 2], without chance: a circle, relaxed by springs if irregular."""
+    """Positions of the nodes in the unit disc, [n, 2], without randomness.
+
+    The nodes of a regular graph stand on a circle. For other graphs a spring layout starts from the circle.
+    """
     import networkx as nx
 
     n = graph.num_nodes
@@ -103,8 +106,8 @@ def _layout(graph: Graph) -> Points:
 
 
 def _places(levels: list[list[TreeNode]]) -> dict[tuple[int, ...], tuple[float, float]]:
-    """Where to draw each node, by path: childless nodes side by side, a parent above the middle of its children."""
-    columns: dict[tuple[int, ...], list[float]] = {}  # of each node's children
+    """The position of each node, by its path. Nodes without children stand side by side, parents above the middle."""
+    columns: dict[tuple[int, ...], list[float]] = {}  # x of the children of each node
     places: dict[tuple[int, ...], tuple[float, float]] = {}
     paths = sorted((node.path for level in levels for node in level), reverse=True)
     gap = max(1.8, 0.3 * max(map(len, levels)) / len(levels))  # wide trees need steeper branches

@@ -1,4 +1,4 @@
-"""A picture of one graph's walk down the search tree."""
+"""A picture of the path of one particle down the search tree of a graph."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -20,10 +20,13 @@ Shades = npt.NDArray[np.float64]
 
 
 class Walk(NamedTuple):
-    """The path of the particle that has the most weight in the end, and all particles' weights.
+    """The path of the particle with the largest weight after the last step, and the weights of all particles.
 
-    Fields, for steps 0..T where not said otherwise: ``colourings``, T + 1 arrays [n, D]; ``vertices``, T vertices;
-    ``weights``, T arrays [K]; ``followed``, T particle numbers.
+    Fields:
+        colourings: Embeddings of the nodes before the first step and after each step, T + 1 tensors [n, D].
+        vertices: The vertex that is individualised in each step, T numbers.
+        weights: Weights of all particles after each step, T tensors [K].
+        followed: Number of the particle on the path in each step, T numbers.
     """
 
     colourings: list[Tensor]
@@ -34,7 +37,7 @@ class Walk(NamedTuple):
 
 @torch.no_grad()
 def record_walk(model: PFGNN, graph: Graph, seed: int = 0) -> Walk:
-    """Run the model on one graph without features, and follow its heaviest particle back to the root."""
+    """Run the model on a graph without features, and follow the particle with the largest weight back to the root."""
     check_positive("the model's steps", model.steps)
     colourings: list[Tensor] = []
     handles = [r.register_forward_hook(lambda _, __, H: colourings.append(H)) for r in set(model.refine)]
@@ -45,7 +48,7 @@ def record_walk(model: PFGNN, graph: Graph, seed: int = 0) -> Walk:
         handle.remove()
     followed = [int(trace[-1].log_weights[0].argmax())]
     for step, after in zip(reversed(trace[:-1]), reversed(trace[1:]), strict=True):
-        parent = int(after.parents[0, followed[0]])  # which is a copy of its ancestor after the resampling
+        parent = int(after.parents[0, followed[0]])  # a particle after resampling: a copy of its ancestor
         followed.insert(0, int(step.ancestors[0, parent]))
     return Walk(
         [colourings[0][:, 0], *(H[:, k] for H, k in zip(colourings[1:], followed, strict=True))],
@@ -56,13 +59,23 @@ def record_walk(model: PFGNN, graph: Graph, seed: int = 0) -> Walk:
 
 
 def count_colours(H: Tensor, tolerance: float = 1e-3) -> int:
-    """Number of distinct rows [n, D], where rows closer than the tolerance, relative to the largest, are one."""
+    """Number of distinct rows of H [n, D].
+
+    Rows count as equal if their distance is at most ``tolerance`` times the largest norm of a row.
+    """
     near = torch.cdist(H.double(), H.double()) <= tolerance * H.norm(dim=1).max().clamp(min=1e-12)
-    return int((near.long().argmax(1) == torch.arange(len(H))).sum())  # rows that are the first of their kind
+    return int((near.long().argmax(1) == torch.arange(len(H))).sum())  # rows that equal no earlier row
 
 
 def plot_walk(walk: Walk, graph: Graph, title: str, path: Path) -> None:
-    """One column a step: the colouring after it, with the vertices individualised so far, above all weights."""
+    """Draw a column for each step: above the graph after the step, below the weights of all particles.
+
+    Args:
+        walk: The path to draw.
+        graph: The graph.
+        title: Title of the picture.
+        path: Picture to write.
+    """
     columns = len(walk.colourings)
     figure = Figure(figsize=(3.1 * columns, 4.6), layout="constrained")
     grid = figure.subplots(2, columns, height_ratios=[3.2, 1])
@@ -88,13 +101,13 @@ def plot_walk(walk: Walk, graph: Graph, title: str, path: Path) -> None:
 
 
 def _shades(colourings: list[Tensor]) -> list[Shades]:
-    """A number in [0, 1] a node and step: its place along the first principal axis of that step's colouring."""
+    """A number in [0, 1] for each node in each step: its place on the first principal axis of the embeddings."""
     shades = []
     for H in colourings:
         centred = H.double() - H.double().mean(0)
         axis = torch.linalg.svd(centred, full_matrices=False).Vh[0]
         value = centred @ axis
-        if count_colours(H) == 1:  # one shade, from the middle, rather than the rounding errors' rainbow
+        if count_colours(H) == 1:  # one shade; the nodes differ by rounding errors only
             value = torch.full_like(value, 0.5)
         else:
             value = (value - value.min()) / (value.max() - value.min())
@@ -111,7 +124,7 @@ def _plot_graph(
     x, y = points.T
     axes.scatter(x, y, c=shade, cmap="turbo", vmin=0, vmax=1, s=42, edgecolors="white", linewidths=0.5, zorder=2)
     for v in set(marked):
-        steps = ", ".join(str(t) for t, w in enumerate(marked, start=1) if w == v)  # a vertex may be drawn again
+        steps = ", ".join(str(t) for t, w in enumerate(marked, start=1) if w == v)  # a vertex may be drawn twice
         axes.scatter(x[v], y[v], s=110, facecolors="none", edgecolors="black", linewidths=1.5, zorder=3)
         axes.annotate(steps, 1.16 * points[v], ha="center", va="center", fontsize=9, fontweight="bold")
     axes.set_aspect("equal")

@@ -1,6 +1,7 @@
-"""Checkpoints: one safetensors file each, the JSON state in its header, written whole or not at all.
+"""Checkpoints: one safetensors file each, with the JSON state in the header of the file.
 
-Nothing is ever unpickled. A file's checksum is kept in it, so that a damaged one is refused, not trained on.
+A checkpoint is written to a temporary file and then renamed, so a half-written one never appears. Each file holds a
+checksum of its content, and a damaged file is refused. Nothing is unpickled.
 """
 
 import json
@@ -23,24 +24,32 @@ LAST, PREVIOUS, BEST = "last.safetensors", "previous.safetensors", "best.safeten
 
 
 class Checkpoint(NamedTuple):
-    """``tensors`` by name, and a ``state`` of JSON values."""
+    """The content of a checkpoint.
+
+    Fields:
+        tensors: The tensors by name.
+        state: JSON values.
+    """
 
     tensors: dict[str, Tensor]
     state: dict[str, Any]
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write one file, whole or not at all."""
+    """Write a checkpoint to a temporary file, then rename the file to ``path``."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
     state = json.dumps(checkpoint.state)
     meta = {"format": FORMAT, "state": state, "crc": str(_checksum(tensors, state))}
-    # safetensors wants every tensor to own its memory.
+    # safetensors refuses tensors that share memory.
     content = save({name: tensor.clone() for name, tensor in tensors.items()}, meta)
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
 def keep_last(folder: Path, checkpoint: Checkpoint) -> None:
-    """Write the last checkpoint; the one before stays as the previous. At no moment is there none."""
+    """Write last.safetensors, and keep the checkpoint before it as previous.safetensors.
+
+    Once there is a checkpoint, there is a complete one at every moment.
+    """
     last, previous = folder / LAST, folder / PREVIOUS
     if last.exists():
         write_atomically(previous, lambda temporary: os.link(last, temporary))
@@ -48,7 +57,7 @@ def keep_last(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """Read one file; a truncated, damaged or foreign one is refused with a sentence."""
+    """Read a checkpoint. Raises InputError if the file is missing, truncated, damaged or of another format."""
     if not path.is_file():
         raise InputError(f"{path} must be a checkpoint, but there is no such file")
     try:
@@ -65,13 +74,19 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def optimiser_tensors(optimiser: optim.Optimizer) -> dict[str, Tensor]:
-    """The optimiser's state as tensors by name: the number of the parameter, then what it is."""
+    """The optimiser's state as tensors, named by parameter number and state, such as "0.exp_avg"."""
     state = optimiser.state_dict()["state"]
     return {f"{number}.{name}": torch.as_tensor(value) for number, of in state.items() for name, value in of.items()}
 
 
 def load_optimiser(optimiser: optim.Optimizer, tensors: dict[str, Tensor], path: Path) -> None:
-    """Go on from :func:`optimiser_tensors`, or say that they do not fit; the hyperparameters stay as they are."""
+    """Load what :func:`optimiser_tensors` returned. The optimiser keeps its hyperparameters.
+
+    Args:
+        optimiser: The optimiser to load into.
+        tensors: The state by name.
+        path: The checkpoint, named in the InputError that is raised if a shape does not fit.
+    """
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         number, name = key.split(".", 1)
@@ -85,7 +100,13 @@ def load_optimiser(optimiser: optim.Optimizer, tensors: dict[str, Tensor], path:
 
 
 def load_model(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
-    """Load parameters and buffers, or say which do not fit."""
+    """Load parameters and buffers into a model.
+
+    Args:
+        model: The model to load into.
+        tensors: Parameters and buffers by name.
+        path: The checkpoint, named in the InputError that is raised if a name or a shape does not fit.
+    """
     own = model.state_dict()
     for name in sorted(own.keys() ^ tensors.keys()):
         raise InputError(f"{path} does not fit the model: {name} is only in one of them")
@@ -98,17 +119,24 @@ def load_model(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None
 
 
 def named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors of one owner, each name behind ``prefix``."""
+    """The tensors with ``prefix`` and a dot before each name."""
     return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
 
 
 def owned(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that :func:`named` gave the prefix, under their own names."""
+    """The inverse of :func:`named`: the tensors under ``prefix``, with the prefix removed."""
     return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
 
 
 def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any], where: str = "") -> None:
-    """A sentence that names the first key in which a checkpoint's identity differs from this run's."""
+    """Raise an InputError that names the first key in which a checkpoint differs from this run.
+
+    Args:
+        path: The checkpoint, for the message.
+        found: Identity stored in the checkpoint.
+        wanted: Identity of this run.
+        where: Keys of the enclosing dictionaries, for the message.
+    """
     for key in [*wanted, *(key for key in found if key not in wanted)]:
         name = f"{where}{key}"
         here, there = wanted.get(key), found.get(key)
@@ -119,7 +147,7 @@ def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any], wh
 
 
 def _same(here: Any, there: Any) -> bool:
-    """Equal; or floats that two machines may have summed up differently, such as a mean over the data."""
+    """Whether two values are equal; floats up to rounding, which may differ between machines."""
     if isinstance(here, float) and isinstance(there, float):
         return math.isclose(here, there, rel_tol=1e-12)
     return bool(here == there)

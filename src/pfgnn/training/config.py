@@ -1,4 +1,4 @@
-"""How a model is trained, as typed dataclasses."""
+"""The settings of a training, as typed dataclasses."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,17 +10,22 @@ Precision = Literal["float32", "tf32", "bf16"]
 
 @dataclass(frozen=True)
 class ScheduleConfig:
-    """How the learning rate goes.
+    """The schedule of the learning rate.
+
+    - "constant": the rate stays at ``training.learning_rate``.
+    - "plateau": the rate is multiplied by ``factor`` after more than ``patience`` validations without improvement. It
+      never falls below ``min_lr``. Without a validation part, the training loss is watched instead.
+    - "one_cycle": the rate rises to ``training.learning_rate`` and falls to almost 0, once, over all updates.
+    - "cosine": the rate rises linearly from near 0 to ``training.learning_rate`` during the first ``warm_up`` of all
+      updates. Then it falls to ``min_lr`` along half a cosine.
 
     Args:
-        kind: "constant"; "plateau": times ``factor`` after more than ``patience`` validations without improvement (of
-            the training loss, where nothing is validated), never below ``min_lr``; "one_cycle": up and down once, over
-            all updates, with ``training.learning_rate`` as its peak; "cosine": in a straight line from near 0 up
-            to ``training.learning_rate``, over the share ``warm_up`` of all updates, then as half a cosine down to
-            ``min_lr``.
-        min_lr: the rate at which "plateau" and "cosine" end; at most ``training.learning_rate``.
-        stop_at_min: end the training when a plateau would take the rate below ``min_lr``, where it already is.
-        warm_up: the share of all updates in which "cosine" rises, at least 0 and below 1; 0 starts at the peak.
+        kind: One of the four above.
+        factor: Factor of "plateau".
+        patience: Validations without improvement that "plateau" tolerates.
+        min_lr: Last rate of "plateau" and "cosine"; at most ``training.learning_rate``.
+        stop_at_min: Whether training ends when "plateau" would reduce the rate, but it already is ``min_lr``.
+        warm_up: Share of all updates in which "cosine" rises, at least 0 and below 1. With 0 it starts at the peak.
     """
 
     kind: Literal["constant", "plateau", "one_cycle", "cosine"] = "constant"
@@ -36,20 +41,26 @@ class TrainingConfig:
     """How the model is trained.
 
     Args:
-        epochs, updates: how long; one of the two.
-        batch_size: graphs a batch at most, over all devices. An epoch has as few batches as that allows, of nearly
-            equal sizes.
-        copies: times that each graph goes through in an epoch, for sets of very few graphs.
-        optimiser, learning_rate, weight_decay: of the parameters.
-        clip: largest norm of the gradient; None for no clipping.
-        schedule: of the learning rate.
-        gamma, baseline, credit, entropy: of the policy's term, see :class:`pfgnn.training.Objective`.
-        standardise: scale regression targets to mean 0 and deviation 1 over the training part; predictions are
-            mapped back.
-        validate_every: epochs from one validation to the next.
-        patience: training stops after more than so many validations without improvement; None for never.
-        checkpoint_every: updates from one checkpoint to the next; None for one after a validation, if the one before
-            is ten seconds old, and fifty times what it took to write.
+        epochs: Number of epochs. Set either this or ``updates``.
+        updates: Number of updates.
+        batch_size: Largest number of graphs in a batch, over all devices. An epoch has as few batches as this allows,
+            and they have nearly equal sizes.
+        copies: How often each graph is used in an epoch. More than 1 is useful for datasets of very few graphs.
+        optimiser: "adam", "adamw" or "sgd".
+        learning_rate: Learning rate; the peak of a schedule.
+        weight_decay: Weight decay of the optimiser.
+        clip: Largest norm of the gradient; None for no clipping.
+        schedule: Schedule of the learning rate.
+        gamma: Weight of the policy loss, see :class:`pfgnn.training.Objective`.
+        baseline: Baseline of the policy loss.
+        credit: What the policy loss rewards: all draws of a graph alike ("graph"), or each particle ("particle").
+        entropy: Weight of the policy's entropy.
+        standardise: Whether to scale regression targets to mean 0 and standard deviation 1 over the training part.
+            Predictions are mapped back.
+        validate_every: Epochs between two validations.
+        patience: Training stops after more than this many validations without improvement; None for never.
+        checkpoint_every: Updates between two checkpoints. None writes one after a validation, if the last one is more
+            than ten seconds old, and older than fifty times the time it took to write.
         precision: "float32", "tf32" or "bf16", see :func:`pfgnn.training.devices.make_fabric`.
     """
 

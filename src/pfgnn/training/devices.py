@@ -1,4 +1,4 @@
-"""Where a run computes: one CPU, one GPU, or several processes started by torchrun, all through Lightning Fabric."""
+"""The devices of a run, through Lightning Fabric: a CPU, a GPU, or several processes started by torchrun."""
 
 import logging
 import os
@@ -12,27 +12,29 @@ from torch import Tensor
 from pfgnn.arguments import choose
 from pfgnn.errors import InputError
 
-# It advises lower precision on every start with a GPU; ours is asked for by name.
+# On each start with a GPU, Fabric logs the advice to use a lower precision.
 logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
 
-PRECISIONS = {"float32": "32-true", "tf32": "32-true", "bf16": "bf16-mixed"}
+PRECISIONS = {"float32": "32-true", "tf32": "32-true", "bf16": "bf16-mixed"}  # our names → Fabric's names
 
 
 def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
-    """The devices of this process, launched.
+    """Launch Lightning Fabric on the device of this process.
 
-    Under torchrun every process is one device of many, and a training step's gradients are averaged over them.
+    Under torchrun each process has one device, and the gradients of a training step are averaged over all processes.
 
-    Args: device: "cpu", "cuda" or "auto".  precision: "float32"; "tf32", whose matrix products on GPUs round their
-        inputs, and biases that go along with them, to 11 bits; or "bf16" (mixed). Whether TF32 is used is a setting of
-        the process: the last call's counts.
+    Args:
+        device: "cpu", "cuda" or "auto".
+        precision: "float32", "tf32" or "bf16" (mixed precision). With "tf32", matrix products on GPUs round their
+            inputs to 11 bits, also biases that are computed as part of the product. TF32 is a setting of the whole
+            process, so the last call decides.
     """
     choose("device", device, {"auto": 0, "cpu": 0, "cuda": 0})
     if device == "cuda" and not torch.cuda.is_available():
         raise InputError("device is cuda, but torch sees no CUDA device; take cpu or auto")
     accelerator = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     world, local = (int(os.environ.get(name, 1)) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    # A policy without weight in the loss, or a backbone alone, leaves parameters without a gradient.
+    # Some parameters may get no gradient: those of a policy without a policy loss, and some of a backbone alone.
     strategy: str | Strategy = DDPStrategy(find_unused_parameters=True) if world > 1 else "auto"
     fabric = Fabric(
         accelerator=accelerator,
@@ -48,14 +50,14 @@ def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
 
 
 def over_devices(fabric: Fabric, tensor: Tensor, how: str) -> Tensor:
-    """The "sum" or "mean" of a tensor over all devices."""
+    """Reduce a tensor over all devices; ``how`` is "sum" or "mean"."""
     reduced = fabric.all_reduce(tensor, reduce_op=how)
     assert isinstance(reduced, Tensor)
     return reduced
 
 
 def gather_rows(fabric: Fabric, rows: Tensor) -> list[Tensor]:
-    """Every device's rows [R_i, C], in the order of the devices; their numbers may differ."""
+    """Collect the rows [R_i, C] of every device i, in the order of the devices. The R_i may differ."""
     if fabric.world_size == 1:
         return [rows]
     lengths = _gather(fabric, torch.tensor(len(rows), device=rows.device))
@@ -65,7 +67,7 @@ def gather_rows(fabric: Fabric, rows: Tensor) -> list[Tensor]:
 
 
 def _gather(fabric: Fabric, tensor: Tensor) -> Tensor:
-    """Every device's tensor of one shape: [devices, ...]."""
+    """Stack the tensors of all devices, which have the same shape: [devices, ...]."""
     gathered = fabric.all_gather(tensor)
     assert isinstance(gathered, Tensor)
     return gathered

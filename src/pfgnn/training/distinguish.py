@@ -1,8 +1,9 @@
-"""Does a random model tell two graphs apart? Never a matter of comparing two draws.
+"""A test of whether a random model tells two graphs apart.
 
-A stochastic model gives different outputs to any two graphs, two copies of the same one included. So two graphs are
-told apart only where the means of many fresh draws differ by more than draws of one graph explain: Hotelling's
-two-sample T² test. All functions take many pairs at once.
+It is not enough to compare two outputs: a random model gives different outputs to any two graphs, even to two copies
+of the same graph. So the model is run many times on each graph. Two graphs are told apart if the means of their outputs
+differ by more than the variance of the outputs explains, by Hotelling's two-sample T² test. All functions take many
+pairs at once.
 """
 
 import math
@@ -14,18 +15,21 @@ from torch import Tensor
 
 from pfgnn.errors import InputError
 
-RIDGE = 1e-6  # of the mean variance of a column: directions with a deviation below 1/1000 of the others' do not count
-FLOOR = 1e-4  # of the largest output: what a deterministic model's rounding errors stay below
-COLUMNS = 16  # more are projected to as many
+# Relative to the mean variance of a column. Directions whose standard deviation is below 1/1000 of the others' are
+# ignored.
+RIDGE = 1e-6
+# Relative to the largest output. The rounding errors of a deterministic model are smaller.
+FLOOR = 1e-4
+COLUMNS = 16  # outputs with more columns are projected to this many
 
 
 def told_apart(first: Tensor, second: Tensor, level: float) -> Tensor:
-    """Whether T² exceeds its threshold, bool [P].
+    """Whether the test tells each of P pairs apart, T² > threshold, bool [P].
 
     Args:
-        first, second: independent outputs of the two graphs of P pairs, [P, n, C] and [P, m, C], relabelled afresh for
-            each draw.
-        level: bounds how often a pair of isomorphic graphs is told apart, for normal outputs.
+        first: Outputs of the first graph of each pair, [P, n, C]: n independent draws, each on a fresh relabelling.
+        second: Outputs of the second graph of each pair, [P, m, C].
+        level: Upper bound on the probability that two isomorphic graphs are told apart, for normal outputs.
     """
     return hotelling(first, second) > threshold(first.shape[2], first.shape[1], second.shape[1], level)
 
@@ -33,11 +37,15 @@ def told_apart(first: Tensor, second: Tensor, level: float) -> Tensor:
 def hotelling(first: Tensor, second: Tensor, ridge: float = RIDGE, floor: float = FLOOR) -> Tensor:
     """T² = nm / (n + m) Δᵀ (S + λI)⁻¹ Δ with λ = ridge · tr(S) / C + (floor · max |outputs|)², float64 [P].
 
-    Δ is the difference of the means and S the pooled covariance. λ keeps T² finite where S is singular, as with a
-    deterministic model, and it only ever lowers T², so the test's level stays an upper bound. Outputs of more than
-    16 columns are first multiplied by a fixed matrix of normal numbers: S has to be estimated well from n + m draws.
+    Δ is the difference of the means and S is the pooled covariance. λ keeps T² finite if S is singular, as it is for a
+    deterministic model. λ only makes T² smaller, so the level of the test stays an upper bound. Outputs with more than
+    16 columns are first projected to 16 by a fixed random matrix, because S must be estimated from n + m draws.
 
-    Args: first, second: as for :func:`told_apart`.  ridge, floor: 0 for the plain T².
+    Args:
+        first: Outputs of the first graph of each pair, [P, n, C].
+        second: Outputs of the second graph of each pair, [P, m, C].
+        ridge: Factor of the first term of λ. The plain T² has ridge 0 and floor 0.
+        floor: Factor of the second term of λ.
     """
     if first.dim() != 3 or second.dim() != 3 or (first.shape[0], first.shape[2]) != (second.shape[0], second.shape[2]):
         raise InputError(
@@ -60,10 +68,16 @@ def hotelling(first: Tensor, second: Tensor, ridge: float = RIDGE, floor: float 
 
 
 def threshold(columns: int, first: int, second: int, level: float) -> float:
-    """What T² of ``first`` and ``second`` normal draws of one distribution exceeds with probability ``level``.
+    """The value that T² of two equal normal distributions exceeds with probability ``level``.
 
-    T² (f - C + 1) / (f C) with f = n + m - 2 has the F distribution with C and f - C + 1 degrees of freedom, so that
-    1 / (1 + T² / f) has the beta distribution with (f - C + 1) / 2 and C / 2.
+    With f = n + m - 2, T² (f - C + 1) / (f C) has the F distribution with C and f - C + 1 degrees of freedom. So
+    1 / (1 + T² / f) has the beta distribution with parameters (f - C + 1) / 2 and C / 2.
+
+    Args:
+        columns: C, number of columns of the outputs.
+        first: n, number of draws of the first graph.
+        second: m, number of draws of the second graph.
+        level: Probability, between 0 and 1.
     """
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, but it is {level}")
@@ -76,7 +90,7 @@ def threshold(columns: int, first: int, second: int, level: float) -> float:
 
 
 def _project(outputs: Tensor) -> Tensor:
-    """Outputs [..., C], of more than 16 columns by a fixed random matrix as [..., 16]."""
+    """Project outputs [..., C] with more than 16 columns to [..., 16] by a fixed random matrix."""
     C = outputs.shape[-1]
     if C <= COLUMNS:
         return outputs

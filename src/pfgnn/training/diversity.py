@@ -1,4 +1,4 @@
-"""How different the particles of a pass are. Where both numbers are low, they are copies of a few."""
+"""How different the particles are. If both numbers are low, most particles are copies of a few."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from pfgnn.ops.side_stream import beside, joined
 
 @contextmanager
 def measured_beside(output: Output, graphs: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """:func:`diversity`, on a GPU measured beside what runs within."""
+    """Launch :func:`diversity` on a side stream of the GPU, while the body of the with block runs."""
     with joined(output.prediction):
         with beside(output.prediction):
             found = diversity(output, graphs)
@@ -22,13 +22,13 @@ def measured_beside(output: Output, graphs: int) -> Iterator[tuple[Tensor, Tenso
 
 @torch.no_grad()
 def diversity(output: Output, graphs: int) -> tuple[Tensor, Tensor]:
-    """The effective sample size and the entropy of the policy, 0 without steps.
+    """The effective sample size and the entropy of the policy; both are 0 if the model has no steps.
 
-    Means over all steps and over the first graphs; those after them are padding.
+    Both are means over all steps, and over the graphs that are not padding.
 
     Args:
-        output: of a pass.
-        graphs: how many count.
+        output: Output of the model.
+        graphs: Number of graphs before the padding.
     """
     if not output.trace:
         return output.prediction.new_zeros(()), output.prediction.new_zeros(())

@@ -1,4 +1,4 @@
-"""Evaluation: predictions over several draws, every graph counted once, and their scores."""
+"""Evaluation: predictions of several draws and their scores. Each graph counts once."""
 
 import math
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ from pfgnn.training.replay import Replayed, own_stream, replayable
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One part's result.
+    """The result of one part of the data.
 
     Args:
-        metric: the task's main metric.
-        value: the score of the draws' mean prediction if averaged, else the mean of the draws' scores.
-        std: the standard deviation of the single draws' scores; 0 with one draw.
-        spread: that of a prediction from draw to draw, as the root of the mean variance; 0 with one draw.
-        draws: the score of each draw.
-        scores: all scores of the kind of ``value``, by name.
+        metric: Main metric of the task.
+        value: Score of the mean prediction of all draws if ``average`` is set, otherwise mean score of the draws.
+        std: Standard deviation of the scores of the draws; 0 with one draw.
+        spread: Standard deviation of a prediction over the draws: root of the mean variance; 0 with one draw.
+        draws: Score of each draw.
+        scores: All metrics by name, computed as ``value`` is.
     """
 
     metric: str
@@ -44,11 +44,11 @@ class Draws:
     """How predictions are drawn.
 
     Args:
-        seed: of the first draw; the next ones follow.
-        count: how many.
-        average: whether their mean prediction is scored.
-        relabel: number the nodes of each graph afresh in each draw.
-        batch_size: graphs a batch.
+        seed: Seed of the first draw. Draw i has seed + i.
+        count: Number of draws.
+        average: Whether to score the mean prediction of all draws.
+        relabel: Whether to relabel the nodes of each graph at random in each draw.
+        batch_size: Graphs in a batch.
     """
 
     seed: int
@@ -59,10 +59,13 @@ class Draws:
 
 
 class Forward:
-    """A model's predictions of batches, replayed from CUDA graphs where that can be.
+    """The predictions of a model for a batch, replayed from CUDA graphs if possible.
 
-    Args: model: called as :class:`pfgnn.model.PFGNN` is.  fabric: the devices.  particles: K; None for the model's own.
-        embed: whether a row holds the embedding after the prediction.
+    Args:
+        model: A model with the call of :class:`pfgnn.model.PFGNN`.
+        fabric: The devices.
+        particles: K; None for the K of the model.
+        embed: Whether to append the embedding to the prediction of each row.
     """
 
     def __init__(self, model: nn.Module, fabric: Fabric, particles: int | None = None, embed: bool = False) -> None:
@@ -72,9 +75,12 @@ class Forward:
 
     @torch.no_grad()
     def __call__(self, batch: GraphBatch, seed: int, pad: tuple[int, int] | None) -> Tensor:
-        """The predictions of a batch, [G, C] or [N, C], with embeddings [G, C + F]; its edges are in order of targets.
+        """The predictions of a batch, [G, C] or [N, C]; with embeddings [G, C + F].
 
-        Where they are replayed, the batch is first padded to multiples of these numbers of nodes and edges.
+        Args:
+            batch: The graphs, with edges sorted by target.
+            seed: Seed of the model's draws.
+            pad: Before a replay, the batch is padded to multiples of these numbers of nodes and edges.
         """
         rows = len(batch.batch) if batch.node_level else batch.real_graphs
         was_training = self.model.training
@@ -97,13 +103,20 @@ class Forward:
 
 
 def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int) -> Tensor:
-    """The ``number``-th draw of the predictions, [G, C] or [N, C] in the order of ``graphs``, on the CPU.
+    """One draw of the predictions, [G, C] or [N, C] in the order of ``graphs``, on the CPU.
 
-    Each device predicts a share of the graphs; all get the whole.
+    Each device predicts a share of the graphs, and all devices get all predictions.
+
+    Args:
+        forward: The model.
+        data: The dataset.
+        graphs: Numbers of the graphs to predict.
+        draws: How to draw.
+        number: Number of the draw, from 0.
     """
     fabric = forward.fabric
     own = graphs[fabric.global_rank :: fabric.world_size]
-    shown = own if len(own) else graphs[:1]  # a device without a graph still says how many outputs there are
+    shown = own if len(own) else graphs[:1]  # a device without graphs predicts one, to know the number of outputs
     rng = np.random.default_rng([draws.seed % 2**63, number, fabric.global_rank])
     pad = data.multiples(shown, draws.batch_size)
     rows = []
@@ -116,7 +129,7 @@ def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, num
 
 
 def _in_order(data: Resident, graphs: Indices, parts: list[Tensor]) -> Tensor:
-    """The rows of graphs that were dealt out to devices in turn, as if one had predicted all."""
+    """Put the rows of all devices into the order of ``graphs``. Graph i was predicted by device i mod world size."""
     if len(parts) == 1:
         return parts[0]
     count = data.node_counts[graphs] if data.node_level else np.ones(len(graphs), dtype=np.int64)
@@ -127,7 +140,14 @@ def _in_order(data: Resident, graphs: Indices, parts: list[Tensor]) -> Tensor:
 
 
 def evaluate(predictions: list[Tensor], y: Tensor, task: Task, average: bool) -> Evaluation:
-    """Score one part's draws of predictions, [rows, C] each, against its targets y [rows, C']."""
+    """Score the predictions of one part of the data.
+
+    Args:
+        predictions: Predictions of each draw, [rows, C].
+        y: Targets, [rows, C'].
+        task: Names the metric.
+        average: Whether to score the mean prediction of all draws.
+    """
     each = [score(task, prediction, y) for prediction in predictions]
     metric = next(iter(each[0]))
     draws = [scores[metric] for scores in each]

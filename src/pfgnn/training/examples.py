@@ -11,10 +11,17 @@ from pfgnn.training.config import TrainingConfig
 
 
 class Examples(NamedTuple):
-    """The graphs of a run: all of them on the device, the numbers of those to train on, to validate on."""
+    """The graphs of a run.
+
+    Fields:
+        data: All graphs, on the device.
+        targets: Targets of all graphs [G, C] or all nodes [N, C], on the CPU.
+        train: Numbers of the training graphs.
+        validation: Numbers of the validation graphs; None without a validation part.
+    """
 
     data: Resident
-    targets: Tensor  # of every graph, or node, on the CPU: [G, C] or [N, C]
+    targets: Tensor
     train: Indices
     validation: Indices | None
 
@@ -27,14 +34,14 @@ class Examples(NamedTuple):
 
 
 def make_loader(examples: Examples, config: TrainingConfig, seed: int, fabric: Fabric, pad: bool) -> Loader:
-    """The training batches of a run.
+    """The loader of the training batches.
 
     Args:
-        examples: the graphs.
-        config: of the training.
-        seed: of the order.
-        fabric: the devices, each of which gets a share of every batch.
-        pad: whether batches are padded to few shapes.
+        examples: The graphs.
+        config: Settings of the training.
+        seed: Seed of the order of the graphs.
+        fabric: The devices. Each one gets a share of every batch.
+        pad: Whether to pad batches, so that they have only a few different shapes.
     """
     batch_size = even_size(config, len(examples.train))
     return Loader(
@@ -50,11 +57,13 @@ def make_loader(examples: Examples, config: TrainingConfig, seed: int, fabric: F
 
 
 def even_size(config: TrainingConfig, graphs: int) -> int:
-    """The smallest batch size that gives an epoch no more batches than ``config.batch_size`` does.
+    """The smallest batch size that gives as few batches in an epoch as ``config.batch_size`` does.
 
-    So no batch is much smaller than the others; the numbers of a norm over the batch would be worth little there.
+    So no batch is much smaller than the others. A batch norm would estimate its statistics badly on a small batch.
 
-    Args: config: of the training.  graphs: number of graphs to train on.
+    Args:
+        config: Settings of the training.
+        graphs: Number of training graphs.
     """
     total = graphs * config.copies
     return max(1, -(-total // -(-total // config.batch_size)))

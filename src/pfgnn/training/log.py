@@ -1,4 +1,4 @@
-"""The metrics of a run: a line of JSON each, and on request TensorBoard."""
+"""The metrics of a run, written as lines of JSON, and to TensorBoard on request."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,19 @@ if TYPE_CHECKING:
 
 
 class Status(NamedTuple):
-    """What a progress bar shows; means since the last validation, None where there is none yet."""
+    """What a progress bar shows. Losses, sample size and entropy are means since the last validation.
+
+    Fields:
+        update: Updates done so far.
+        updates: Updates in all.
+        epoch: Epochs done so far.
+        loss: Task loss.
+        policy_loss: Loss of the policy.
+        ess: Effective sample size of the particles.
+        entropy: Entropy of the policy.
+        learning_rate: Learning rate of the last update.
+        validation: Validation metric; None between validations or without a validation part.
+    """
 
     update: int
     updates: int
@@ -26,17 +38,18 @@ class Status(NamedTuple):
 
 
 class Metrics:
-    """metrics.jsonl, a line a validation.
+    """The file metrics.jsonl, with one line for each validation.
 
-    Args: folder: where it lies.
+    Args:
+        folder: The run directory.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "metrics.jsonl"
-        self.writer: SummaryWriter | None = None  # for TensorBoard, if anybody asks
+        self.writer: SummaryWriter | None = None  # set by the caller to write for TensorBoard too
 
     def append(self, status: Status, seconds: float) -> None:
-        """Add a line."""
+        """Add a line. ``seconds`` is the training time so far."""
         line = {**status._asdict(), "seconds": round(seconds, 3)}
         with self.path.open("a") as file:
             file.write(json.dumps(line) + "\n")
@@ -47,7 +60,10 @@ class Metrics:
             self.writer.flush()
 
     def cut(self, update: int) -> None:
-        """Drop the lines after an update, written by a killed run after its last checkpoint, and a half-written one."""
+        """Remove the lines after ``update``, and a half-written last line.
+
+        A run that was killed may have written them after its last checkpoint.
+        """
         lines = self.path.read_text().splitlines(keepends=True) if self.path.exists() else []
         try:
             whole = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= update]

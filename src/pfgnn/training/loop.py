@@ -1,4 +1,4 @@
-"""The training loop. All that it depends on is in its checkpoint, so a run that was killed goes on bit for bit."""
+"""The training loop. A checkpoint holds its whole state, so a run that was killed continues exactly."""
 
 import math
 import time
@@ -35,19 +35,20 @@ SECONDS_BETWEEN_REPORTS = 0.5
 
 
 class Trainer:
-    """Trains a model on some graphs, validates it, keeps checkpoints and metrics in a folder.
+    """Trains and validates a model, and writes checkpoints and metrics into a folder.
 
     Args:
-        model: called as :class:`pfgnn.model.PFGNN` is, and returns its output.
-        examples: the graphs.
-        task: loss and metric.
-        config: how to train.
-        seed: of the data's order and the model's draws.
-        draws, particles: how to validate, and with what K; None for the model's own.
-        fabric: the devices.
-        folder: of the checkpoints and of metrics.jsonl.
-        identity: what a checkpoint must have been made with, as JSON values.
-        report: gets a :class:`Status` now and then.
+        model: A model with the call and the output of :class:`pfgnn.model.PFGNN`.
+        examples: The graphs.
+        task: Loss and metric.
+        config: Settings of the training.
+        seed: Seed of the order of the data and of the model's draws.
+        draws: How predictions are drawn in validation.
+        particles: K in validation; None for the K of the model.
+        fabric: The devices.
+        folder: Folder of the checkpoints and of metrics.jsonl.
+        identity: JSON values that identify the run. A checkpoint with another identity is refused.
+        report: Called with a :class:`Status` after each validation, and at most twice a second in between.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Trainer:
             weights,
             self.sums,
         )
-        # Without gradients a graph makes them in memory of its own.
+        # With the gradients freed before the capture, a CUDA graph allocates them in its own memory.
         self.step = Replayed(self.plain, before=self.optimiser.zero_grad) if static else self.plain
         self.forward = Forward(self.model.module, fabric, particles)
         self.validation = Validation(self.forward, examples, draws, self.scaler, task)
@@ -102,25 +103,25 @@ class Trainer:
         self.reported = 0.0
 
     def resume(self, path: Path) -> None:
-        """Go on from a checkpoint of this very run."""
+        """Continue from a checkpoint of this run."""
         self.checkpoints.resume(path)
 
     def load_best(self) -> str:
-        """Put the best weights into the model, or leave the last where nothing was validated; which they are."""
+        """Load the best weights and return "best"; without validation, keep the last ones and return "last"."""
         return self.checkpoints.load_best()
 
     def train(self) -> None:
-        """Train to the end; a loss that is not finite stops the run with a sentence."""
+        """Train to the end. Raises DivergedError if the loss or its gradient is not finite."""
         self.begun = time.perf_counter() - self.state.seconds
         if self.fabric.is_global_zero:
-            # Within an epoch the last update is yet to be validated.
+            # A checkpoint within an epoch is older than the validation of its last update, which will be done again.
             self.metrics.cut(self.state.update - (self.state.batch > 0))
             self.checkpoints.remove_left_overs()
         try:
             while not self.state.finished:
                 self._epoch()
         except BaseException:
-            with suppress(OSError):  # the best weights so far outlast what stopped the run
+            with suppress(OSError):  # keep the best weights, but raise the first error
                 self.checkpoints.write_best()
             raise
 
@@ -157,7 +158,7 @@ class Trainer:
                 else:
                     self.step(batch, self.draw, self._share(batch))
                 return
-            except torch.OutOfMemoryError as error:  # before anything was changed
+            except torch.OutOfMemoryError as error:  # no weight was changed yet
                 if not self._take_less():
                     raise OutOfMemoryError(
                         "a batch does not fit into the device's memory; "
@@ -165,7 +166,7 @@ class Trainer:
                     ) from error
 
     def _take_less(self) -> bool:
-        """Compute half as many particles at a time from now on, if that is possible; the numbers stay the same."""
+        """Compute half as many particles at a time from now on, if possible. The results stay the same."""
         chunk = self.plain.chunk or int(getattr(self.model.module, "particles", 1))
         if chunk == 1 or not getattr(self.model.module, "in_chunks", False):
             return False
@@ -182,7 +183,7 @@ class Trainer:
         return True
 
     def _share(self, batch: GraphBatch) -> Share | None:
-        """What part of the whole batch is here; None if all of it."""
+        """The share of the batch on this device; None if there is only one device."""
         world = self.fabric.world_size
         if world == 1:
             return None
@@ -207,16 +208,16 @@ class Trainer:
 
     def _validate(self) -> None:
         sums = self.sums
-        if self.fabric.world_size > 1:  # devices hold shares of the losses
+        if self.fabric.world_size > 1:  # each device has the losses of its own graphs
             sums = over_devices(self.fabric, sums, "mean")
-            for buffer in self.model.module.buffers():  # running means of each device's own graphs
+            for buffer in self.model.module.buffers():  # running statistics of the device's own graphs
                 if buffer.is_floating_point():
                     buffer.copy_(over_devices(self.fabric, buffer, "mean"))
         means = self._means(sums)
         state, value = self.state, self.validation.score()
         if value is not None and self.validation.note(value, state):
             self.checkpoints.remember_best()
-        status = self._status(means, value)  # with the rate that was, not the one to come
+        status = self._status(means, value)  # before the schedule may change the rate
         self.schedule.observe(means[0] if value is None else self.validation.cost(value))
         patience = self.config.patience
         state.finished |= self.schedule.exhausted or (patience is not None and state.waited > patience)
@@ -231,18 +232,18 @@ class Trainer:
         return Status(state.update, self.updates, state.epoch, loss, policy_loss, ess, entropy, rate, validation)
 
     def _save(self) -> None:
-        if self.fabric.world_size > 1:  # the checkpoint holds one device's; from here on all hold the mean
+        if self.fabric.world_size > 1:  # a checkpoint holds the sums of one device, so all devices take the mean
             self.sums.copy_(over_devices(self.fabric, self.sums, "mean"))
-        self._means(self.sums)  # never keep weights that a loss without a value has reached
+        self._means(self.sums)  # raises if a loss was not finite: such weights are not saved
         self.state.seconds = time.perf_counter() - self.begun
         self.checkpoints.save()
 
 
 def training_seed(seed: int, update: int) -> int:
-    """The seed of an update's draws; those of evaluation are negative, so that the two never meet."""
+    """The seed of the draws of an update. It is never negative, and an evaluation seed always is."""
     return (seed % 2**31) * 2**32 + update
 
 
 def evaluation_seed(seed: int) -> int:
-    """The seed of the first evaluation draw of a run; validation takes this one, tests the next million."""
+    """The seed of the first evaluation draw of a run. Validation uses this seed, tests use the seeds after it."""
     return -(seed % 2**31 + 1) * 2**32

@@ -1,4 +1,4 @@
-"""The task's loss, one number a graph, as :class:`pfgnn.training.Objective` takes it."""
+"""The loss of the task for each graph, from which :class:`pfgnn.training.Objective` is computed."""
 
 from collections.abc import Callable
 
@@ -11,15 +11,15 @@ from pfgnn.data.task import Task
 from pfgnn.errors import InputError
 from pfgnn.ops.segments import make_segments, segment_mean
 
-CLASSES = ("cross_entropy", "weighted_cross_entropy")
+CLASSES = ("cross_entropy", "weighted_cross_entropy")  # losses whose targets are class numbers
 
 
 def graph_losses(
     task: Task, prediction: Tensor, y: Tensor, batch: Tensor, num_graphs: int, class_weights: Tensor | None = None
 ) -> Tensor:
-    """The loss of each graph, [G]; at node level the mean over its nodes.
+    """The loss of each graph, [G]. At node level it is the mean over the nodes of the graph.
 
-    With z a row of the prediction, averaged over its targets c, those that are NaN left out:
+    z is a row of the prediction. The last two losses are means over the targets c of the row that are not NaN:
 
         cross_entropy           -log softmax(z)_y
         weighted_cross_entropy  -w_y log softmax(z)_y
@@ -27,12 +27,12 @@ def graph_losses(
         l1                      |z_c - y_c|
 
     Args:
-        task: names the loss.
-        prediction: [G, C], or [N, C] at node level.
-        y: a class, [G, 1] or [N, 1], or targets of the prediction's shape.
-        batch: graph number of each node, [N].
+        task: Names the loss.
+        prediction: Outputs of the model, [G, C], or [N, C] at node level.
+        y: Class numbers, [G, 1] or [N, 1], or targets with the shape of the prediction.
+        batch: Graph number of each node, [N].
         num_graphs: G.
-        class_weights: w [C], see :func:`class_weights`; for weighted_cross_entropy.
+        class_weights: w [C], see :func:`class_weights`; only for weighted_cross_entropy.
     """
     if task.loss == "none":
         raise InputError("task.loss must be a loss to train with, but it is 'none': this task is not trained")
@@ -46,7 +46,7 @@ def graph_losses(
     if (task.loss == "weighted_cross_entropy") != (class_weights is not None):
         there = "None" if class_weights is None else "given"
         raise InputError(
-            f"class_weights must be given for weighted_cross_entropy alone, but with {task.loss} is {there}"
+            f"class_weights must be given for weighted_cross_entropy only, but for {task.loss} it is {there}"
         )
     losses = choose("task.loss", task.loss, LOSSES)(prediction, y)
     if class_weights is not None:
@@ -55,11 +55,13 @@ def graph_losses(
 
 
 def class_weights(y: Tensor, classes: int) -> Tensor:
-    """w_c = N / (n_c · number of classes that occur): inverse to the count n_c, with mean 1 over the N targets.
+    """w_c = N / (n_c · number of classes that occur), float32 [C]: the weights of the classes.
 
-    A class that does not occur has weight 0.
+    n_c counts the targets of class c. The mean weight of the N targets is 1. A class that does not occur has weight 0.
 
-    Args: y: classes of the training part, int64 [N, 1].  classes: C.  Returns: float32 [C].
+    Args:
+        y: Classes of the training part, int64 [N, 1].
+        classes: C.
     """
     counts = torch.bincount(y.flatten(), minlength=classes)
     weights = len(y) / (counts.clamp(min=1) * (counts > 0).sum())
@@ -83,7 +85,7 @@ def _l1(z: Tensor, y: Tensor) -> Tensor:
 
 
 def _mean_of_known(losses: Tensor, known: Tensor) -> Tensor:
-    """Mean over the known targets of each row, 0 for a row without any: [R, C] -> [R]."""
+    """Mean over the known targets of each row, or 0 if none is known: [R, C] -> [R]."""
     return losses.where(known, 0).sum(1) / known.sum(1).clamp(min=1)
 
 

@@ -1,4 +1,4 @@
-"""How good predictions are: the metric of a task, and what is reported beside it."""
+"""Metrics of predictions: the metric of the task, and others that are reported with it."""
 
 from collections.abc import Callable
 
@@ -14,18 +14,20 @@ Score = dict[str, float]
 
 
 def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
-    """The metrics of all rows by name, the task's own first; computed in float64.
+    """The metrics by name, computed in float64. The metric of the task comes first.
 
-        accuracy      share of rows whose class is named
-        roc_auc       area under the ROC curve; with several targets their mean, without those of one class only
-        mean_roc_auc  mean over classes c of the area for "c or not"; accuracy beside it
-        mae           mean over targets of the mean absolute error e_c; log_mae beside it, the mean of log e_c, and
-                      with several targets each one's, as "mae/NAME"
-        error_ratio   mean over targets of e_c / scale_c, and each one's, as "error_ratio/NAME"
+        accuracy      share of rows whose class is predicted correctly
+        roc_auc       area under the ROC curve; the mean over the targets in which both classes occur
+        mean_roc_auc  mean over classes c of the area for "class c or another"; also gives accuracy
+        mae           mean over targets c of the mean absolute error e_c; also gives log_mae, the mean of log e_c, and
+                      with several targets the error of each one, as "mae/NAME"
+        error_ratio   mean over targets c of e_c / scale_c, and the ratio of each one, as "error_ratio/NAME"
+        pairs         accuracy; pairs themselves are not scored here
 
-    A task whose metric is pairs has no score a row; its rows are scored as classes, by accuracy.
-
-    Args: task: names the metric.  prediction: [R, C], logits or values, R graphs or nodes.  y: [R, 1] or [R, C].
+    Args:
+        task: Names the metric.
+        prediction: Logits or values of R graphs or nodes, [R, C].
+        y: Classes [R, 1], or targets [R, C].
     """
     y = y.cpu().long() if task.metric in CLASSES else y.cpu().double()
     columns = 1 if task.metric in CLASSES else task.outputs
@@ -38,12 +40,17 @@ def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
 
 
 def higher_is_better(metric: str) -> bool:
-    """Whether a metric is one to maximise."""
+    """Whether higher values of a metric are better."""
     return choose("metric", metric, HIGHER_IS_BETTER)
 
 
 def accuracy(prediction: Tensor, y: Tensor) -> float:
-    """Share of rows whose class is named: prediction [R, C], or [R, 1] as the logit of class 1 of 2; y [R, 1]."""
+    """Share of rows whose class is predicted correctly.
+
+    Args:
+        prediction: A score for each class, [R, C]; or with two classes, the logit of class 1, [R, 1].
+        y: Class numbers, [R, 1].
+    """
     named = prediction.argmax(1) if prediction.shape[1] > 1 else prediction[:, 0] > 0
     return float((named == y[:, 0]).double().mean())
 
@@ -57,7 +64,7 @@ def _roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:
     columns = [(z[known[:, c], c], y[known[:, c], c]) for c in range(task.outputs)]
     areas = [_area(scores, labels > 0) for scores, labels in columns if len(labels.unique()) == 2]
     if not areas:
-        raise InputError("y must have both classes for roc_auc, but no target has")
+        raise InputError("y must have both classes for roc_auc, but no target has both")
     return {"roc_auc": sum(areas) / len(areas)}
 
 
@@ -68,13 +75,17 @@ def _mean_roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:
     areas = []
     for c in classes:
         others = torch.cat([z[:, :c], z[:, c + 1 :]], 1)
-        # log p_c / (1 - p_c) orders the rows as softmax's p_c does, and never rounds to 0 or 1.
+        # log p_c / (1 - p_c) orders the rows as the softmax p_c does, but p_c may round to 0 or 1.
         areas.append(_area(z[:, c] - others.logsumexp(1), y[:, 0] == c))
     return {"mean_roc_auc": sum(areas) / len(areas), "accuracy": accuracy(z, y)}
 
 
 def _area(scores: Tensor, positive: Tensor) -> float:
-    """Area under the ROC curve of scores [R]. Their ranks lie in [0, 1], where torchmetrics takes them as they are."""
+    """Area under the ROC curve of scores [R].
+
+    The area depends on the ranks of the scores only. torchmetrics does not change numbers in [0, 1], so it gets the
+    ranks, divided by the largest.
+    """
     ranks = scores.unique(return_inverse=True)[1].double()
     return float(binary_auroc(ranks / ranks.max().clamp(min=1), positive.long()))
 
@@ -93,7 +104,7 @@ def _error_ratio(task: Task, z: Tensor, y: Tensor) -> Score:
 
 
 def _errors(z: Tensor, y: Tensor) -> Tensor:
-    """Mean absolute error of each target over the rows that know it: [C]."""
+    """Mean absolute error of each target, over the rows in which it is known: [C]."""
     return (z - y).abs().nanmean(0)
 
 
@@ -102,7 +113,7 @@ def _by_name(task: Task, metric: str, values: Tensor) -> Score:
     return {f"{metric}/{name}": value for name, value in zip(names, values.tolist(), strict=True)}
 
 
-CLASSES = ("accuracy", "mean_roc_auc", "pairs")
+CLASSES = ("accuracy", "mean_roc_auc", "pairs")  # metrics whose targets are class numbers
 METRICS: dict[str, Callable[[Task, Tensor, Tensor], Score]] = {
     "accuracy": _accuracy,
     "roc_auc": _roc_auc,

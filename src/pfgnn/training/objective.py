@@ -1,4 +1,4 @@
-"""The training objective: task loss plus the policy gradient's term."""
+"""The training objective: the task loss plus a policy gradient term."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,13 @@ from pfgnn.model.output import StepTrace
 
 
 class Loss(NamedTuple):
-    """``total``, to call backward on, and its parts ``task`` and ``policy``; see :class:`Objective`. All scalars."""
+    """The loss of a batch and its parts, all scalars, see :class:`Objective`.
+
+    Fields:
+        total: The loss to call backward on.
+        task: Mean of L_g.
+        policy: Mean of R_g, without γ.
+    """
 
     total: Tensor
     task: Tensor
@@ -21,10 +27,12 @@ class Loss(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The part of a batch that one of several devices holds.
+    """The share of a batch that is on one of several devices.
 
-    Fields: ``weights`` [G], 0 for a graph that only fills the part up, else 1; ``devices``, whose gradients will be
-    averaged; ``add``, which sums a tensor over all of them.
+    Fields:
+        weights: 1 for each graph, but 0 for a graph that only fills up the share, [G].
+        devices: Number of devices. Their gradients are averaged afterwards.
+        add: Sums a tensor over all devices.
     """
 
     weights: Tensor
@@ -33,40 +41,46 @@ class Share(NamedTuple):
 
 
 def no_baseline(losses: Tensor, total: Tensor, count: Tensor) -> Tensor:
-    """0, as in the paper: [G] -> [G]."""
+    """The baseline 0, as in the paper: [G] -> [G]. The arguments are those of :func:`leave_one_out`."""
     return torch.zeros_like(losses)
 
 
 def leave_one_out(losses: Tensor, total: Tensor, count: Tensor) -> Tensor:
-    """The mean loss of the batch's other graphs, whose draws are independent of a graph's own: [G] -> [G]."""
+    """The mean loss of the other graphs of the batch: [G] -> [G]. Their draws are independent of the graph's own.
+
+    Args:
+        losses: Loss of each graph on this device, [G].
+        total: Sum of the losses of the whole batch.
+        count: Number of graphs in the whole batch.
+    """
     return (total - losses) / (count - 1).clamp(min=1)
 
 
 @dataclass(frozen=True)
 class Objective:
-    """mean_g [ L_g + γ R_g - β S_g ]: the task's loss, the policy's term, and the policy's entropy S_g.
+    """mean_g [ L_g + γ R_g - β S_g ]: task loss L_g, policy loss R_g and entropy S_g of the policy.
 
-    The policy's term R_g teaches the policy by what the drawn vertices were good for. ° marks what has no gradient.
+    R_g trains the policy: it rewards draws that lower the loss. ° means that no gradient flows through a term.
 
-    - credit "graph", the paper's: R_g = (L_g - b_g)° · 1/K Σ_k Σ_t log P(v_t^k). All draws of a graph share its loss.
-      This is the REINFORCE estimate of how the draws change the expected loss. Every draw counts, also those of
-      particles that resampling dropped later: they were part of what led to the loss. With K = 1, γ = 1 and no
-      resampling the expected gradient is that of the exact expected loss. For K > 1 the estimate of the paper averages
-      over particles, where the exact one would sum (γ = K).
-      It is made for independent draws: distinct paths are not drawn with the probability Π P(v).
-    - credit "particle": R_g = -1/K Σ_k Σ_t (L_g^{-k,t} - L_g)° log P(v_t^k), where L_g^{-k,t} is the loss without
-      particle k in the readout of step t. It compares the particles of one graph with each other, so an easy graph
-      does not reward all that it drew.
+    - credit "graph", as in the paper: R_g = (L_g - b_g)° · 1/K Σ_k Σ_t log P(v_t^k). All draws of a graph share its
+      loss. This is the REINFORCE estimate of the gradient of the expected loss. It includes the draws of particles that
+      resampling dropped later, because they influenced the loss. With K = 1, γ = 1 and no resampling, the expected
+      gradient is that of the exact expected loss. For K > 1 the paper averages over the particles, but the exact
+      gradient would sum over them (γ = K). The estimate assumes independent draws: distinct paths are not drawn with
+      the probability Π P(v).
+    - credit "particle": R_g = -1/K Σ_k Σ_t (L_g^{-k,t} - L_g)° log P(v_t^k). L_g^{-k,t} is the loss if the readout of
+      step t leaves out particle k. So the particles of one graph are compared with each other, and the draws of an easy
+      graph are not all rewarded.
 
-    With distinct paths the weights carry a gradient to the policy as well, whatever γ is; see
+    With distinct paths, the weights of the particles give the policy a gradient too, for any γ; see
     :class:`pfgnn.model.Distinct`.
 
     Args:
-        gamma: γ ≥ 0, the weight of the policy's term.
-        baseline: b of credit "graph", from losses [G], their sum over the batch and the number of its graphs to [G].
+        gamma: γ ≥ 0, weight of the policy loss.
+        baseline: Computes b_g of credit "graph", see :func:`leave_one_out`.
         credit: "graph" or "particle".
-        entropy: β ≥ 0, the weight of the entropy. It keeps a policy from putting all probability on a few vertices. It
-            needs distinct paths.
+        entropy: β ≥ 0, weight of the entropy. It keeps the policy from giving all probability to a few vertices. With
+            independent draws the entropy has no gradient.
     """
 
     gamma: float = 0.1
@@ -82,7 +96,7 @@ class Objective:
 
     @property
     def needs_gains(self) -> bool:
-        """Whether it reads what each particle was good for."""
+        """Whether the call needs ``gains``."""
         return self.credit == "particle" and self.gamma > 0
 
     def __call__(
@@ -95,15 +109,15 @@ class Objective:
     ) -> Loss:
         """The loss of a batch.
 
-        With a ``share``, the mean over devices of the losses (and so of their gradients) is that of the whole batch.
+        With a ``share``, the mean of the losses over all devices is the loss of the whole batch, and the mean of the
+        gradients is its gradient.
 
         Args:
-            losses: the task's loss of each graph, [G]. At node level it is the mean over the nodes of the graph, see
-                ``pfgnn.ops.segments.segment_mean``.
-            trace: of the forward pass.
-            share: the part of the batch that is here; None for all of it.
-            gains: for credit "particle", L_g^{-k,t} - L_g, [T, G, K].
-            real: which graphs count, bool [G]; None for all.
+            losses: Task loss of each graph, [G]; at node level the mean over the nodes of the graph.
+            trace: Trace of the forward pass.
+            share: The share of the batch on this device; None if the whole batch is here.
+            gains: L_g^{-k,t} - L_g for credit "particle", [T, G, K].
+            real: False for graphs that are padding, bool [G]; None if there is no padding.
         """
         graphs = (len(trace[0].log_prob),) if trace else tuple(losses.shape[:1])
         if losses.shape != graphs:

@@ -1,4 +1,4 @@
-"""Optimisers and learning rate schedules, whose whole state is a few numbers."""
+"""Optimisers and learning rate schedules."""
 
 import math
 from collections.abc import Iterable
@@ -9,17 +9,18 @@ from torch import Tensor, nn, optim
 
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
 
-WARM_UP = 0.3  # of all updates, in which a one-cycle schedule rises
-START, END = 1 / 25, 1e-6  # its first and last rate, relative to the peak
+WARM_UP = 0.3  # share of all updates in which a one-cycle schedule rises
+START, END = 1 / 25, 1e-6  # first and last rate of a one-cycle schedule, relative to the peak
 
 OPTIMISERS: dict[str, type[optim.Optimizer]] = {"adam": optim.Adam, "adamw": optim.AdamW, "sgd": optim.SGD}
 
 
 def make_optimiser(parameters: Iterable[nn.Parameter], config: TrainingConfig, device: torch.device) -> optim.Optimizer:
-    """The optimiser that ``config`` names; on a GPU one that a CUDA graph can hold, its rate a tensor.
+    """The optimiser that ``config`` names.
 
-    The parameters in order of size: a fused kernel takes some thirty of them, as long as its largest, so that the
-    large ones should share one.
+    On a GPU, Adam and AdamW are fused and can be captured by a CUDA graph, and the learning rate is a tensor. The
+    parameters are sorted by size: a fused kernel updates some thirty of them, and takes as long as the largest one
+    needs. So it is best if the large ones share a kernel.
     """
     options: dict[str, Any] = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
     if device.type == "cuda" and config.optimiser != "sgd":
@@ -30,7 +31,7 @@ def make_optimiser(parameters: Iterable[nn.Parameter], config: TrainingConfig, d
 
 
 def set_rate(optimiser: optim.Optimizer, rate: float) -> None:
-    """Change the learning rate of all parameters, in place where it is a tensor."""
+    """Set the learning rate of all parameters; in place if it is a tensor, since CUDA graphs read that memory."""
     for group in optimiser.param_groups:
         if isinstance(group["lr"], Tensor):
             group["lr"].fill_(rate)
@@ -39,9 +40,12 @@ def set_rate(optimiser: optim.Optimizer, rate: float) -> None:
 
 
 class Schedule:
-    """The learning rate of each update; this one is constant.
+    """A constant learning rate, and the base class of the other schedules.
 
-    Args: peak: the largest rate.  config: the schedule's.  updates: how many there will be.
+    Args:
+        peak: Largest rate.
+        config: Settings of the schedule.
+        updates: Number of updates in the training.
     """
 
     def __init__(self, peak: float, config: ScheduleConfig, updates: int) -> None:
@@ -52,23 +56,26 @@ class Schedule:
         return self.peak
 
     def observe(self, cost: float) -> None:
-        """Take note of a validation's result, which is to become small."""
+        """Receive the result of a validation. Lower is better."""
 
     @property
     def exhausted(self) -> bool:
-        """Whether the schedule has come to its end, so that training may stop."""
+        """Whether the schedule asks the training to stop."""
         return False
 
     def state(self) -> dict[str, float]:
-        """What a checkpoint must hold, exactly."""
+        """The state of the schedule, for a checkpoint."""
         return {}
 
     def load(self, state: dict[str, float]) -> None:
-        """Go on from a :meth:`state`."""
+        """Restore what :meth:`state` returned."""
 
 
 class OneCycle(Schedule):
-    """From peak/25 up to the peak in the first 30 % of the updates, then down to nearly 0, both as half a cosine."""
+    """Rises from peak/25 to the peak in the first 30 % of the updates, then falls to almost 0.
+
+    Both parts are half a cosine.
+    """
 
     def rate(self, update: int) -> float:
         """The rate of an update, counted from 0."""
@@ -79,9 +86,9 @@ class OneCycle(Schedule):
 
 
 class Cosine(Schedule):
-    """Up to the peak in a straight line from near 0, in the first ``warm_up`` of the updates, then down to ``min_lr``.
+    """Rises linearly from near 0 to the peak in the first ``warm_up`` of the updates, then falls to ``min_lr``.
 
-    The way down is half a cosine. The last update has ``min_lr``.
+    The second part is half a cosine. The last update has ``min_lr``.
     """
 
     def rate(self, update: int) -> float:
@@ -95,7 +102,10 @@ class Cosine(Schedule):
 
 
 class Plateau(Schedule):
-    """Times ``factor`` after more than ``patience`` validations in a row without a new best, never below ``min_lr``."""
+    """Multiplies the rate by ``factor`` after more than ``patience`` validations in a row without a new best.
+
+    The rate never falls below ``min_lr``.
+    """
 
     def __init__(self, peak: float, config: ScheduleConfig, updates: int) -> None:
         super().__init__(peak, config, updates)
@@ -106,7 +116,7 @@ class Plateau(Schedule):
         return self.current
 
     def observe(self, cost: float) -> None:
-        """Take note of a validation's result, which is to become small."""
+        """Receive the result of a validation. Lower is better."""
         if cost < self.best:
             self.best, self.waited = cost, 0
             return
@@ -118,15 +128,15 @@ class Plateau(Schedule):
 
     @property
     def exhausted(self) -> bool:
-        """Whether the rate was at its least and should have been reduced again."""
+        """Whether the rate should be reduced again, but already is ``min_lr``. Only if ``stop_at_min`` is set."""
         return self.config.stop_at_min and self.ended
 
     def state(self) -> dict[str, float]:
-        """What a checkpoint must hold, exactly."""
+        """The state of the schedule, for a checkpoint."""
         return {"current": self.current, "best": self.best, "waited": self.waited, "ended": self.ended}
 
     def load(self, state: dict[str, float]) -> None:
-        """Go on from a :meth:`state`."""
+        """Restore what :meth:`state` returned."""
         self.current, self.best = state["current"], state["best"]
         self.waited, self.ended = int(state["waited"]), bool(state["ended"])
 
@@ -140,10 +150,10 @@ SCHEDULES: dict[str, type[Schedule]] = {
 
 
 def make_schedule(config: TrainingConfig, updates: int) -> Schedule:
-    """The schedule that ``config`` names, for a training of so many updates at most."""
+    """The schedule that ``config`` names, for a training of at most ``updates`` updates."""
     return SCHEDULES[config.schedule.kind](config.learning_rate, config.schedule, updates)
 
 
 def _half_cosine(first: float, last: float, share: float) -> float:
-    """From ``first`` at share 0 to ``last`` at share 1, level at both ends."""
+    """Half a cosine from ``first`` at share 0 to ``last`` at share 1."""
     return last + (first - last) * (1 + math.cos(math.pi * min(share, 1.0))) / 2

@@ -1,4 +1,4 @@
-"""What is computed of a batch, replayed from CUDA graphs: one launch instead of thousands."""
+"""Replay of a training step or a prediction from CUDA graphs: one launch instead of thousands."""
 
 import gc
 from collections.abc import Callable
@@ -11,17 +11,19 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.refine import Refine
 
-# A graph, the memory that it reads the batch and the seed from, and its result.
+# A CUDA graph, the tensors of the batch that it reads, the seed that it reads, and the result that it writes.
 Captured = tuple[torch.cuda.CUDAGraph, dict[str, Tensor], Tensor, Tensor | None]
-WARM_UPS = 2  # plain calls of a shape before its graph is captured, in which libraries choose their kernels
+WARM_UPS = 2  # plain calls with a shape before its graph is captured; in these, libraries choose their kernels
 
 
 class Replayed:
-    """A function of a batch and a seed, held by CUDA graphs, one for each shape of a batch; at first it is called.
+    """A function of a batch and a seed that is replayed from CUDA graphs, one for each shape of a batch.
+
+    The first calls with a new shape run the function itself.
 
     Args:
-        function: reads the batch, the seed and what never moves, such as parameters.
-        before: called before a capture.
+        function: The function. All other memory that it reads, such as parameters, must stay at the same address.
+        before: Called before each capture.
     """
 
     def __init__(
@@ -33,7 +35,7 @@ class Replayed:
         self.pool = torch.cuda.graph_pool_handle()
 
     def __call__(self, batch: GraphBatch, seed: Tensor) -> Tensor | None:
-        """The function's result, which the next call may overwrite."""
+        """The result of the function. The next call may overwrite it."""
         shapes = {name: tuple(tensor.shape) for name, tensor in batch.tensors().items()}
         shape = (*shapes.items(), batch.num_graphs, batch.padding)
         if shape not in self.graphs:
@@ -53,7 +55,7 @@ class Replayed:
         held_seed = seed.clone()
         graph = torch.cuda.CUDAGraph()
         self.before()
-        gc.collect()  # a graph of an earlier run that was collected during the capture would break it
+        gc.collect()  # the capture would fail if the collector freed an older CUDA graph during it
         collecting = gc.isenabled()
         gc.disable()
         try:
@@ -67,9 +69,9 @@ class Replayed:
 
 
 def replayable(model: nn.Module, fabric: Fabric) -> bool:
-    """Whether a pass may be held by a CUDA graph: one GPU, and a model of static shapes.
+    """Whether a CUDA graph can hold a pass of the model.
 
-    And none of torch's norms over the batch, which its padding would enter.
+    This needs one GPU, a model with static shapes, and none of torch's batch norms: these would count the padding.
     """
     static = all(getattr(part.backbone, "static", False) for part in model.modules() if isinstance(part, Refine))
     static = static and not any(isinstance(part, _BatchNorm) for part in model.modules())
@@ -77,8 +79,8 @@ def replayable(model: nn.Module, fabric: Fabric) -> bool:
 
 
 def own_stream(device: torch.device) -> None:
-    """Leave the default stream, on which no CUDA graph can be captured."""
+    """Switch to a new stream: no CUDA graph can be captured on the default stream."""
     if device.type == "cuda" and torch.cuda.current_stream(device) == torch.cuda.default_stream(device):
         stream = torch.cuda.Stream(device)
-        stream.wait_stream(torch.cuda.default_stream(device))  # which may still write the weights
+        stream.wait_stream(torch.cuda.default_stream(device))  # it may still be writing the weights
         torch.cuda.set_stream(stream)

@@ -1,4 +1,4 @@
-"""Where a run stands, and the checkpoints that hold it."""
+"""The state of a run and its checkpoints."""
 
 import time
 from collections.abc import Callable
@@ -16,23 +16,23 @@ from pfgnn.training.checkpoint import Checkpoint
 from pfgnn.training.optimise import Schedule
 from pfgnn.training.targets import Standardise
 
-SECONDS_BETWEEN_CHECKPOINTS = 10.0  # an epoch may take less than writing what it has learned
+SECONDS_BETWEEN_CHECKPOINTS = 10.0  # at least; a short epoch may take less time than writing a checkpoint
 WAIT_PER_SECOND_OF_WRITING = 50.0  # so writing takes at most two per cent of the time
 
 
 @dataclass
 class State:
-    """Where a run stands, but for its tensors.
+    """The state of a run, without its tensors.
 
     Args:
-        epoch: the epoch of the next batch.
-        batch: its place in the epoch.
-        update: how many updates were taken.
-        best: the best validation result so far.
-        best_update: when it came.
-        waited: validations since then.
-        seconds: of training so far.
-        finished: whether training is over.
+        epoch: Epoch of the next batch.
+        batch: Number of the next batch in its epoch.
+        update: Updates done so far.
+        best: Best validation result so far; None before the first validation.
+        best_update: The update of the best result.
+        waited: Validations since the last improvement.
+        seconds: Training time so far.
+        finished: Whether training is over.
     """
 
     epoch: int = 0
@@ -47,16 +47,20 @@ class State:
 
 @dataclass
 class Checkpoints:
-    """The checkpoints of a run in its folder: the last one, the one before, and the best weights.
+    """The checkpoints of a run: the last one, the one before it, and the best weights.
 
     Args:
-        folder: where they lie.
-        identity: what a checkpoint must have been made with, as JSON values.
-        fabric: the devices; the first process writes.
-        state: where the run stands.
-        model, optimiser, schedule: what is trained.
-        sums: what there is to report since the last validation.
-        scaler: of regression targets, or None.
+        folder: Folder of the checkpoints.
+        identity: JSON values that identify the run. A checkpoint with another identity is refused.
+        fabric: The devices. Only the first process writes.
+        state: State of the run.
+        model: The model, set up by the fabric.
+        optimiser: The optimiser, set up by the fabric.
+        schedule: Schedule of the learning rate.
+        sums: Sums of what is reported, since the last validation, see :class:`pfgnn.training.step.Step`.
+        scaler: Scaling of regression targets, or None.
+        best: Best weights that are not written yet.
+        due: Time from which on the next checkpoint may be written, by ``time.perf_counter``.
     """
 
     folder: Path
@@ -68,11 +72,11 @@ class Checkpoints:
     schedule: Schedule
     sums: Tensor
     scaler: Standardise | None
-    best: Checkpoint | None = None  # until it is written
-    due: float = 0.0  # when the next one may be written
+    best: Checkpoint | None = None
+    due: float = 0.0
 
     def take(self) -> Checkpoint:
-        """All that the run depends on, as it is now."""
+        """A checkpoint of the run as it is now."""
         tensors = {
             **files.named("model", self.model.module.state_dict()),
             **files.named("optimiser", files.optimiser_tensors(self.optimiser.optimizer)),
@@ -84,13 +88,15 @@ class Checkpoints:
         return Checkpoint(tensors, state)
 
     def resume(self, path: Path) -> None:
-        """Go on from a checkpoint of this very run."""
+        """Continue from a checkpoint of this run."""
         tensors, state = files.read_checkpoint(path)
         files.check_identity(path, state["identity"], self.identity)
         files.load_model(self.model.module, files.owned("model", tensors), path)
         files.load_optimiser(self.optimiser.optimizer, files.owned("optimiser", tensors), path)
         if tensors["sums"].shape != self.sums.shape:
-            raise InputError(f"{path} must be of this version of pfgnn, but is of an earlier one; train anew elsewhere")
+            raise InputError(
+                f"{path} must be of this version of pfgnn, but is of an earlier one; start a new run in a new directory"
+            )
         self.sums.copy_(tensors["sums"])
         saved = State(**state["run"])
         for field in fields(State):
@@ -98,30 +104,30 @@ class Checkpoints:
         self.schedule.load(state["schedule"])
 
     def load_best(self) -> str:
-        """Put the best weights into the model, or leave the last where nothing was validated; which they are."""
+        """Load the best weights and return "best"; without validation, keep the last ones and return "last"."""
         if self.state.best is None:
             return "last"
-        self.fabric.barrier()  # the first device may still be writing them
+        self.fabric.barrier()  # the first process may still be writing the file
         tensors, state = files.read_checkpoint(self.folder / files.BEST)
         files.check_identity(self.folder / files.BEST, state["identity"], self.identity)
         files.load_model(self.model.module, files.owned("model", tensors), self.folder / files.BEST)
-        # A run that was stopped may have kept better weights than it came to again on another machine.
+        # A run that was killed may have written better weights than it reached again after it was resumed.
         self.state.best, self.state.best_update = state["run"]["best"], state["run"]["best_update"]
         return "best"
 
     def remember_best(self) -> None:
-        """Keep a copy of the weights as the best ones, in memory until :meth:`write_best`."""
+        """Copy the current weights as the best ones. They stay in memory until :meth:`write_best`."""
         now = self.take()
         self.best = now._replace(tensors={name: tensor.clone() for name, tensor in now.tensors.items()})
 
     def write_best(self) -> None:
-        """Write the best weights, if they are new."""
+        """Write the best weights, if there are new ones."""
         if self.best is not None:
             best, self.best = self.best, None
             self.write(lambda: files.write_checkpoint(self.folder / files.BEST, best))
 
     def save(self) -> None:
-        """Write the best weights, if they are new, and the last checkpoint."""
+        """Write the last checkpoint, and the best weights if there are new ones."""
         begun = time.perf_counter()
         self.write_best()
         self.write(lambda: files.keep_last(self.folder, self.take()))
@@ -129,11 +135,11 @@ class Checkpoints:
         self.due = time.perf_counter() + max(SECONDS_BETWEEN_CHECKPOINTS, WAIT_PER_SECOND_OF_WRITING * took)
 
     def is_time(self) -> bool:
-        """Whether the next checkpoint is due, by the first device's clock."""
+        """Whether the next checkpoint is due, by the clock of the first process."""
         return bool(self.fabric.broadcast(time.perf_counter() > self.due))
 
     def write(self, write: Callable[[], None]) -> None:
-        """Write in one process; what a full disk says is said with what is left."""
+        """Call ``write`` in the first process only. An OSError is raised again with the update added to its text."""
         if self.fabric.is_global_zero:
             try:
                 write()
@@ -142,6 +148,6 @@ class Checkpoints:
                 raise OSError(error.errno, f"{error.strerror}, {stopped}", error.filename) from error
 
     def remove_left_overs(self) -> None:
-        """Remove what a process left that was killed while it wrote."""
+        """Remove the temporary files of a process that was killed while it wrote."""
         for left_over in self.folder.glob(".*.safetensors"):
             left_over.unlink()

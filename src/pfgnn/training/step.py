@@ -20,18 +20,20 @@ from pfgnn.training.targets import Standardise
 
 @dataclass
 class Step:
-    """Forward, loss, backward, clipping, optimiser; then ``sums`` is raised by what there is to report.
+    """Forward pass, loss, backward pass, clipping and optimiser. The numbers to report are added to ``sums``.
 
     Args:
-        model, optimiser: set up by the fabric.
-        fabric: the devices.
-        task: the loss.
-        objective: with the policy's term.
-        clip: largest norm of the gradient; None for no clipping.
-        scaler: of regression targets, or None.
-        class_weights: [C], or None.
-        sums: float64 [6]: loss, policy loss, effective sample size, entropy, norm of the gradient, updates.
-        chunk: particles computed at a time; None for all.
+        model: The model, set up by the fabric.
+        optimiser: The optimiser, set up by the fabric.
+        fabric: The devices.
+        task: Names the loss.
+        objective: Training objective.
+        clip: Largest norm of the gradient; None for no clipping.
+        scaler: Scaling of regression targets, or None.
+        class_weights: Weights of the classes [C], or None.
+        sums: Sums of task loss, policy loss, effective sample size, entropy, norm of the gradient, and the number of
+            updates, float64 [6].
+        chunk: Particles computed at a time; None for all.
     """
 
     model: nn.Module
@@ -46,11 +48,18 @@ class Step:
     chunk: int | None = None
 
     def __call__(self, batch: GraphBatch, seed: Tensor, share: Share | None = None) -> None:
-        """Take one update with a batch, padded or not; nothing here waits for the device."""
+        """Do one update. Nothing here waits for the device.
+
+        Args:
+            batch: The graphs; it may be padded.
+            seed: Seed of the model's draws.
+            share: The share of the batch on this device; None if the whole batch is here.
+        """
         assert batch.graph_key is not None
         assert batch.y is not None
         rank, world = self.fabric.global_rank, self.fabric.world_size
-        # The place in the whole batch, so that copies of a graph draw apart, and devices as one process would.
+        # With its place in the whole batch in the key, two copies of a graph draw differently, and several devices
+        # draw what one process would draw.
         place = torch.arange(batch.num_graphs, device=batch.batch.device) * world + rank
         output = self.model(batch, seed=seed, graph_key=fold(batch.graph_key, place), chunk=self.chunk)
         y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
@@ -65,20 +74,20 @@ class Step:
         if self.clip is not None:
             nn.utils.clip_grads_with_norm_(parameters, self.clip, norm)
         self.optimiser.step()
-        with torch.no_grad():  # else the sums would hold on to the graph of every update
+        with torch.no_grad():  # otherwise the sums would keep the autograd graph of every update
             self.sums += torch.stack([loss.task, loss.policy, *diversity, norm, torch.ones_like(norm)])
 
     @torch.no_grad()
     def _gains(self, output: Output, y: Tensor, batch: Tensor) -> Tensor | None:
-        """How much each particle of each step lowers its graph's loss: [T, G, K]; None without steps."""
+        """How much each particle of each step lowers the loss of its graph: [T, G, K]; None without steps."""
         if not output.trace:
             return None
         if self.task.level == "node":
-            raise InputError("training.credit must be graph at node level, where particles are read node by node")
+            raise InputError("training.credit must be graph at node level, but it is particle")
         readout = _readout(self.model)
-        with torch.autocast(y.device.type, enabled=False):  # differences of losses need all their digits
+        with torch.autocast(y.device.type, enabled=False):  # differences of losses need full precision
             without = readout.without_each(output.readings, [step.log_weights.exp() for step in output.trace])
-        T, G, K, C = without.shape  # the last of the K is with all particles
+        T, G, K, C = without.shape  # K is one more than the particles: the last entry leaves out none
         rows = without.transpose(1, 2).reshape(-1, C)  # [T K G, C]
         losses = graph_losses(self.task, rows, y.repeat(T * K, 1), batch, len(rows), self.class_weights)
         losses = losses.view(T, K, G).transpose(1, 2)
@@ -86,8 +95,8 @@ class Step:
 
 
 def _readout(model: nn.Module) -> Readout:
-    """The readout of a model that the fabric may have wrapped."""
+    """The readout of a model, which may be wrapped by the fabric."""
     readout = getattr(getattr(model, "module", model), "readout", None)
     if not isinstance(readout, Readout):
-        raise InputError("training.credit must be graph for a model that is no PFGNN")
+        raise InputError("training.credit must be graph for a model that is not a PFGNN, but it is particle")
     return readout

@@ -1,4 +1,4 @@
-"""Regression targets at a scale that is easy to learn, and predictions mapped back."""
+"""Scaling of regression targets for training, and of predictions back to the original units."""
 
 from typing import NamedTuple
 
@@ -9,9 +9,13 @@ from pfgnn.errors import InputError
 
 
 class Standardise(NamedTuple):
-    """y ↦ (y - mean) / std for each target, with mean and deviation of the training part.
+    """y ↦ (y - mean) / std for each target, with the mean and the standard deviation of the training part.
 
-    Fields: ``mean`` and ``std``, float64 [C]: float32 would round targets that are large beside their spread.
+    Both are float64, because float32 is too coarse for targets whose mean is much larger than their deviation.
+
+    Fields:
+        mean: Mean of each target, [C].
+        std: Standard deviation of each target, [C].
     """
 
     mean: Tensor
@@ -19,24 +23,28 @@ class Standardise(NamedTuple):
 
     @classmethod
     def fit(cls, y_train: Tensor) -> "Standardise":
-        """From the targets of the training part [R, C], NaN where unknown; a constant target gets deviation 1."""
+        """Compute mean and deviation of each target. A constant target gets deviation 1.
+
+        Args:
+            y_train: Targets of the training part, [R, C]. NaN means unknown.
+        """
         known = ~y_train.isnan()
         empty = ~known.any(0)
         if empty.any():
             target = int(empty.long().argmax())
-            raise InputError(f"y_train must know a value of every target, but it knows none of target {target}")
+            raise InputError(f"y_train must have a value for every target, but target {target} is NaN in all rows")
         y = y_train.double()
         mean = y.nanmean(0)
         std = (y - mean).square().nanmean(0).sqrt()
-        # Asked of the targets themselves, for the deviation of equal numbers may be their mean's rounding error.
+        # The deviation of equal numbers may not be exactly 0, because their mean is rounded. So compare the numbers.
         first = y.gather(0, known.long().argmax(0, keepdim=True))
         constant = ((y == first) | ~known).all(0)
         return cls(mean, std.masked_fill(constant, 1))
 
     def scale(self, y: Tensor) -> Tensor:
-        """Targets as they are learned, in their own dtype: [R, C] -> [R, C]."""
+        """Scale targets, in their own dtype: [R, C] -> [R, C]."""
         return ((y - self.mean.to(y.device)) / self.std.to(y.device)).to(y.dtype)
 
     def unscale(self, prediction: Tensor) -> Tensor:
-        """Predictions in the targets' units, in float64: [R, C] -> [R, C]."""
+        """Map predictions back to the units of the targets, in float64: [R, C] -> [R, C]."""
         return prediction.to(torch.float64) * self.std.to(prediction.device) + self.mean.to(prediction.device)

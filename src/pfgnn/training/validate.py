@@ -1,4 +1,4 @@
-"""Validation: the score of a run's validation part, and which weights were best."""
+"""Validation: the score of the validation part, and whether it is the best so far."""
 
 import math
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ class Validation:
     """How a run is validated.
 
     Args:
-        forward: the model's predictions.
-        examples: the graphs.
-        draws: how predictions are drawn.
-        scaler: of regression targets, or None.
-        task: names the metric.
+        forward: Predictions of the model.
+        examples: The graphs.
+        draws: How predictions are drawn.
+        scaler: Scaling of regression targets, or None.
+        task: Names the metric.
     """
 
     forward: Forward
@@ -30,7 +30,7 @@ class Validation:
     task: Task
 
     def score(self) -> float | None:
-        """The metric of the validation part; None where there is none."""
+        """The metric of the validation part; None if there is no such part."""
         graphs = self.examples.validation
         if graphs is None:
             return None
@@ -40,14 +40,17 @@ class Validation:
         return evaluate([prediction], self.examples.y(graphs), self.task, average=False).value
 
     def cost(self, value: float) -> float:
-        """The metric, or its negative where higher is better."""
+        """The metric, or its negative if higher is better. So a lower cost is always better."""
         return -value if higher_is_better(self.task.metric) else value
 
     def note(self, value: float, state: State) -> bool:
-        """Write a score into the state; whether it is the best so far. Of equals the later is, which has seen more."""
+        """Update the state with a score, and return whether it is the best so far.
+
+        A score equal to the best one counts as the best, because the later weights were trained longer.
+        """
         best = math.inf if state.best is None else self.cost(state.best)
         state.waited = 0 if self.cost(value) < best else state.waited + 1
-        if not self.cost(value) <= best:  # also where it is NaN
+        if not self.cost(value) <= best:  # also true if the value is NaN
             return False
         state.best, state.best_update = value, state.update
         return True
