@@ -14,29 +14,6 @@ from pfgnn.report.picture import save_picture
 LABELS = {"loss": "loss in training", "validation": "metric in validation"}
 
 
-def plot_curves(curves: Mapping[str, Sequence[float]], chance: float, path: Path) -> None:
-    """Draw the training accuracy of each model by update: faint raw values, a bold smoothed line.
-
-    Args:
-        curves: Accuracy after each update, by the name of the model.
-        chance: Accuracy of a random guess, drawn as a dotted line.
-        path: Picture to write.
-    """
-    figure = Figure(figsize=(7, 3.8), layout="constrained")
-    axes = figure.subplots()
-    for number, (name, values) in enumerate(curves.items()):
-        updates, colour = np.arange(1, len(values) + 1), f"C{number}"
-        window = min(15, len(values))
-        smooth = np.convolve(values, np.ones(window) / window, mode="valid")
-        axes.plot(updates, 100 * np.asarray(values), color=colour, alpha=0.2, linewidth=0.8)
-        axes.plot(updates[window - 1 :], 100 * smooth, color=colour, linewidth=2, label=name)
-    axes.axhline(100 * chance, color="0.5", linestyle=":", linewidth=1, label="chance")
-    axes.set(xlabel="update", ylabel="accuracy on fresh graphs, %", ylim=(0, 103))
-    axes.legend(frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    save_picture(figure, path)
-
-
 def running_median(values: npt.NDArray[np.float64], window: int = 9) -> npt.NDArray[np.float64]:
     """The median of each value and its neighbours up to half a window away.
 
@@ -60,6 +37,8 @@ def plot_training(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> N
             epochs = np.array([line["epoch"] for line in lines], dtype=float)
             for key, style in (("loss", "--"), ("validation", "-")):
                 values = np.array([line[key] for line in lines], dtype=float)
+                if np.isnan(values).all():  # a run without a validation part
+                    continue
                 colour, label = f"C{number}", f"{name}: {LABELS[key]}" if place == 0 else None
                 axes.plot(epochs, values, style, color=colour, linewidth=0.6, alpha=0.15)
                 axes.plot(epochs, running_median(values), style, color=colour, linewidth=1.2, label=label)
