@@ -18,7 +18,7 @@ def inspect(
     depth: Annotated[int, typer.Option(min=0, help="Depth to which the tree is drawn.")] = 2,
 ) -> None:
     """Show exact facts about each graph of a file: 1-WL colours, orbits, automorphisms, isomorphism class."""
-    from pfgnn.report.facts import gather_facts, read_graphs
+    from pfgnn.report.inspection import gather_facts, read_graphs
 
     graphs = read_graphs(path)
     columns = ("graph", "nodes", "edges", "1-WL colours", "orbits", "symmetries", "1-WL class", "class")

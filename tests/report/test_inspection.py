@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from pfgnn.graphs import cfi_pair, circulant, from_graph6, rook, shrikhande
-from pfgnn.report.facts import gather_facts, read_graphs
+from pfgnn.report.inspection import gather_facts, read_graphs
 
 
 def test_facts_on_pairs_that_1_wl_confuses() -> None:

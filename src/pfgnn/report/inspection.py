@@ -1,4 +1,4 @@
-"""Exact facts about the graphs of a file: their 1-WL colours, and their true symmetries."""
+"""What `pfgnn inspect` prints: exact facts about the graphs of a file, by 1-WL and by their true symmetries."""
 
 from pathlib import Path
 from typing import NamedTuple
