@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from pfgnn.data.columns import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import IntArray, rank_rows
 from pfgnn.graphs.canonical import certificate
+from pfgnn.ops.hashing import GOLDEN, mix
 
 PARTS = ("train", "validation", "test")
 FRACTIONS = (0.8, 0.1, 0.1)
@@ -199,10 +201,7 @@ def _ranks(rows: Array | None, count: int) -> Hashes:
 
 def _mix(values: Hashes) -> Hashes:
     """Mix the bits of 64-bit values with a one-to-one map (one step of SplitMix64)."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    return mix(torch.from_numpy(values.view(np.int64)) + GOLDEN).numpy().view(np.uint64)
 
 
 def _segment_sums(values: Hashes, lengths: IntArray) -> Hashes:
