@@ -97,6 +97,7 @@ class _PNA(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, edge_attr: Tensor | None, *rest: Any) -> Tensor:
         from pfgnn.ops.triton import pna as kernels
+        from pfgnn.ops.triton import towers
         from pfgnn.ops.triton.maps import pad_weights
         from pfgnn.ops.triton.norm import activate
         from pfgnn.ops.triton.rows import narrow, widen
@@ -112,7 +113,7 @@ class _PNA(torch.autograd.Function):
                 with beside(x):
                     X_edge = widen(edge_attr, dtype)  # [E, D']
                     r = X_edge @ maps.C.T  # [E, T F']
-            X = kernels.split_towers(x.reshape(N * K, D), len(maps.W), dtype)  # [T, M', F°]
+            X = towers.split_towers(x.reshape(N * K, D), len(maps.W), dtype)  # [T, M', F°]
             pre = torch.bmm(X, maps.W.mT)  # [T, M', 3 F']
         a = kernels.aggregate(pre, r, N * K, K, sources.index, targets.start)  # [T, M', 4 F']
         y = torch.bmm(a, maps.U)  # [T, M', 3 F']
@@ -132,6 +133,7 @@ class _PNA(torch.autograd.Function):
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.ops.triton import pna as kernels
+        from pfgnn.ops.triton import towers
         from pfgnn.ops.triton.maps import Maps, cut_gradients
         from pfgnn.ops.triton.norm import activate_backward
         from pfgnn.ops.triton.rows import padded, widen
@@ -156,7 +158,7 @@ class _PNA(torch.autograd.Function):
             d_pre = torch.empty_like(pre)
             dy = kernels.scale_gradients(g @ V, d_pre, K, D, ctx.delta, ctx.targets.start)  # [T, M', 3 F']
             with beside(g):
-                dU = kernels.share_products(a, dy)  # [T, S, 4 F', 3 F']
+                dU = towers.share_products(a, dy)  # [T, S, 4 F', 3 F']
             messages = kernels.message_gradients(
                 torch.bmm(dy, U.mT), pre, r, d_pre, N * K, K, ctx.sources.index, ctx.targets.start
             )  # [E, K, T F']
@@ -168,7 +170,7 @@ class _PNA(torch.autograd.Function):
                     dC = d_r.T @ X_edge  # [T F', D']
             kernels.sum_messages(messages, d_pre, ctx.sources.order, ctx.sources.start)
             with beside(g):
-                dW = kernels.share_products(d_pre, X)  # [T, S, 3 F', F°]
+                dW = towers.share_products(d_pre, X)  # [T, S, 3 F', F°]
                 d_weights = cut_gradients(Maps(dW, dC, dU, dV), weights)
-            dx = kernels.join_towers(torch.bmm(d_pre, W), ctx.shape, residual)
+            dx = towers.join_towers(torch.bmm(d_pre, W), ctx.shape, residual)
         return dx, d_edge_attr, *d_weights, *d_norm, None, None, None, None
