@@ -106,7 +106,7 @@ def test_joined_layers_are_mapped_to_one() -> None:
     torch.testing.assert_close(readout.read(0, belief, GRAPH, layers).features, want)
     model = PFGNN(GIN(4, layers=2), 1, steps=1, readout=PerParticle(4, 1, 1, join=(2, 2)))
     assert model(torch.zeros(3, 0), torch.tensor([[0, 1], [1, 0]])).prediction.shape == (1, 1)
-    with pytest.raises(ValueError, match="join must name the layers of 2 refinements, but it names 3"):
+    with pytest.raises(ValueError, match="join must have an entry for each of the 2 refinements, but it has 3 entries"):
         MeanParticle(3, 1, 2, join=(2, 1, 1))
 
 
