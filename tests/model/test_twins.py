@@ -158,5 +158,5 @@ def test_graphs_without_edges(device: torch.device) -> None:
 
 
 def test_more_particles_than_the_kernels_resample(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weigh, "MOST", 2)
+    monkeypatch.setattr(weigh, "MAX_PARTICLES", 2)
     assert_twins(PFGNN.paper(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3), device)

@@ -14,7 +14,7 @@ from pfgnn.ops.hashing import uniform
 from pfgnn.ops.segments import segment_sum, spread
 from pfgnn.ops.weigh import FLOOR, normalise
 
-# Sums must not depend on the order of addition, so weights and probabilities are rounded to integers.
+# Weights and probabilities are rounded to integers, so that their sums are the same in any batch and on any device.
 UNIT = 2**40  # a weight is an integer multiple of 1 / UNIT; sums over up to 2^22 graphs then fit 64 bits
 TICK = 2**36  # a probability is an integer multiple of 1 / TICK; the probabilities of a graph sum to at most K
 ROUNDING = 1e-9  # relative tolerance when a weight is compared with the threshold
@@ -92,10 +92,8 @@ class Independent(nn.Module):
 class Candidates(NamedTuple):
     """All M = N P children I = (path of particle k, vertex v) of all particles. Their numbers are v · P + k.
 
-    P is the number of parents: K, or 1 while all particles are equal.
-
     Fields:
-        log_p: log P(v | H_k), with its gradient, shape [N, P].
+        log_p: log P(v | H_k), with its gradient, shape [N, P], where P is K, or 1 while all particles are equal.
         parent_weight: log w_k, shape [G, P].
         q: w_k P(v | H_k), shape [M].
         owner: Graph of each candidate, shape [M].
@@ -107,13 +105,10 @@ class Candidates(NamedTuple):
     owner: Tensor
 
     def draw(self, chosen: Tensor, live: Tensor, log_weight: Tensor | None, graph: GraphBatch) -> Draw:
-        """The draw of the chosen candidates.
+        """The draw of the chosen candidates [G, K]. Those that are not ``live`` [G, K] get almost no weight.
 
-        Args:
-            chosen: Numbers of the chosen candidates, shape [G, K].
-            live: Which of them count, shape [G, K]. The others get (almost) no weight.
-            log_weight: Their log weights, shape [G, K]. None for log q. In both cases the gradient is that of log q.
-            graph: The batch of graphs.
+        The log weights are ``log_weight`` [G, K], or log q if that is None. In both cases their gradient is that of
+        log q.
         """
         P = self.log_p.shape[1]
         vertices, parents = chosen // P, chosen % P
@@ -154,12 +149,12 @@ class Distinct(nn.Module):
     With equal weights each particle continues with one child. With unequal weights the paths of the whole tree compete.
     No other resampling is needed.
 
-    The draws are made by systematic sampling: the candidates are put in an order, and evenly spaced ones are drawn. The
-    children of one particle are next to each other in this order. Any order gives the right expectation, and this one
-    reduces the variance. Each vertex gets a random number, which is averaged with those of its neighbours ``smoothing``
-    times. The vertices are sorted by the result. So vertices close in the graph are close in the order, and the drawn
-    ones are spread over the graph. Each of P particles starts at another place of this order: the p-th one after a
-    share p / P of it. So the children of different particles are spread over the graph too.
+    The draws are made by systematic sampling: the candidates are sorted, and evenly spaced ones are drawn. Any order
+    gives the right expectation, and this one reduces the variance. It goes through the particles one after the other.
+    To sort the vertices, each one gets a random number, which is averaged with those of its neighbours ``smoothing``
+    times. So vertices close in the graph are close in the order, and the drawn ones are spread over the graph. Each of
+    P particles starts at another vertex of this order: the p-th one after a share p / P of it. So the children of
+    different particles are spread over the graph too.
 
     The new log weights carry the gradient of log q_I. Through them the policy learns from the loss. This gradient
     compares the K particles with each other. It is exact if all paths are kept, slightly biased otherwise, and 0 for
@@ -193,9 +188,7 @@ class Distinct(nn.Module):
         noise_key = noise.key(step, Purpose.PATH)
         signal = (noise.per_node(step, Purpose.VERTEX, torch.zeros_like(graph.batch[:1])) * UNIT).long()  # [N, 1]
         degree = graph.targets.counts[:, None]
-        # Each round takes the mean of a vertex's own value and the mean of its neighbours. The values are integers, so
-        # that rounding cannot change the order.
-        for _ in range(self.smoothing):
+        for _ in range(self.smoothing):  # with integers, so that rounding errors cannot change the order
             around = segment_sum(spread(signal, graph.sources), graph.targets)
             signal = torch.where(degree > 0, (degree * signal + around) // (2 * degree).clamp(min=1), signal)
         order = (graph.batch * UNIT + signal.squeeze(1)).argsort(stable=True)
@@ -237,19 +230,10 @@ class Top(nn.Module):
 
 
 def _threshold(q: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]:
-    """Find the threshold c of each graph, where Σ min(1, q / c) = K, and the candidates above it.
+    """Find which candidates are kept with certainty, [M], and the threshold c of each graph, [G].
 
-    In descending order, candidate j (counted from 0) is kept if q_j (K - j) ≥ Σ_{i ≥ j} q_i.
-
-    Args:
-        q: Weights of the candidates, shape [M].
-        owner: Graph of each candidate, shape [M].
-        G: Number of graphs.
-        K: Number of particles.
-
-    Returns:
-        Which candidates are kept with certainty, shape [M].
-        The threshold c, shape [G].
+    c solves Σ min(1, q / c) = K over the candidates of a graph. In descending order, candidate j (counted from 0) is
+    kept if q_j (K - j) ≥ Σ_{i ≥ j} q_i.
     """
     units = (q * UNIT).round().long()
     order = (owner * UNIT - units).argsort(stable=True)  # graph by graph
@@ -266,20 +250,19 @@ def _threshold(q: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor
 def _systematic(share: Tensor, kept: Tensor, u: Tensor, owner: Tensor, order: Tensor, K: int) -> tuple[Tensor, Tensor]:
     """Draw each candidate with probability ``share`` by systematic sampling, and take all kept ones.
 
-    A candidate is drawn if the running sum of the shares, plus u, passes an integer there.
+    A candidate is drawn if the running sum of the shares in the given order, plus u, passes an integer there.
 
     Args:
         share: Probability of each candidate, shape [M]. 0 for the kept ones.
         kept: Which candidates are kept with certainty, shape [M].
         u: One uniform random number per graph, shape [G].
         owner: Graph of each candidate, shape [M].
-        order: Numbers of the candidates in the order of the sampling, graph by graph, shape [M].
+        order: Numbers of the candidates in their order, graph by graph, shape [M].
         K: Number of particles.
 
     Returns:
-        chosen: Numbers of the candidates that are kept or drawn, shape [G, K]. If there are fewer than K, some are
-            repeated.
-        live: False for the repeated ones, shape [G, K].
+        Numbers of the candidates that are kept or drawn, shape [G, K]. If there are fewer than K, some are repeated.
+        False for the repeated ones, shape [G, K].
     """
     G = len(u)
     units, first = (share * TICK).round().long()[order], _first(owner, G)
@@ -289,15 +272,7 @@ def _systematic(share: Tensor, kept: Tensor, u: Tensor, owner: Tensor, order: Te
 
 
 def _first_places(drawn: Tensor, order: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]:
-    """The first K drawn candidates of each graph; see :func:`_systematic` for the result.
-
-    Args:
-        drawn: Which candidates are drawn, sorted as in ``order``, shape [M].
-        order: Numbers of the candidates in their order, graph by graph, shape [M].
-        owner: Graph of each candidate, shape [M].
-        G: Number of graphs.
-        K: Number of particles.
-    """
+    """The first K drawn candidates of each graph; see :func:`_systematic`. ``drawn`` [M] is sorted as ``order`` is."""
     first = _first(owner, G)
     rank = _sum_before(drawn.long(), first, owner)
     place = torch.where(drawn & (rank < K), owner * K + rank, G * K)
@@ -306,9 +281,6 @@ def _first_places(drawn: Tensor, order: Tensor, owner: Tensor, G: int, K: int) -
     number = _totals(drawn.long(), owner, G).clamp(1, K)[:, None]
     k = torch.arange(K, device=order.device)
     return chosen.gather(1, k % number), k < number
-
-
-# These sums are over integers, so they are the same in any batch and on any device.
 
 
 def _totals(values: Tensor, owner: Tensor, G: int) -> Tensor:

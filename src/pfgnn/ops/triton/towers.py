@@ -1,6 +1,7 @@
 """Triton kernels that split the rows of :mod:`pfgnn.ops.pna` into towers and join them, and products over the rows.
 
-A tower holds F of the D columns. M' is the number of rows M rounded up to whole shares; see :func:`share_of`.
+Each of the T towers has F = D / T of the columns. M' is the number of rows M rounded up to whole shares; see
+:func:`share_of`. F° is F + 1 padded; see :mod:`pfgnn.ops.triton.rows`.
 """
 
 import torch
@@ -33,17 +34,17 @@ def join_rows(
 
 
 def share_of(rows: int) -> int:
-    """The rows of a share: a sum over all rows is one over each share, all at once, and then over the shares."""
+    """The number of rows in a share. A sum over all rows is computed per share in parallel, then over the shares."""
     return 512 if rows > 4096 else 128
 
 
 def padded_rows(rows: int) -> int:
-    """The rows, up to whole shares."""
+    """M', the number of rows rounded up to whole shares."""
     return -(-rows // share_of(rows)) * share_of(rows)
 
 
 def split_towers(x: Tensor, T: int, dtype: torch.dtype) -> Tensor:
-    """Tower by tower, each with a column of ones: x [M, D] -> [T, M', F°]."""
+    """Split x [M, D] into towers, and add a column of ones to each. The result is [T, M', F°]."""
     M, F = len(x), x.shape[1] // T
     out = x.new_empty(T, padded_rows(M), padded(F + 1), dtype=dtype)
     with torch.cuda.device_of(x):
@@ -53,7 +54,13 @@ def split_towers(x: Tensor, T: int, dtype: torch.dtype) -> Tensor:
 
 
 def join_towers(dX: Tensor, shape: torch.Size, residual: Tensor | None) -> Tensor:
-    """The reverse of :func:`split_towers`, plus ``residual`` if it is given: [T, M', F°] -> shape, of M rows [D]."""
+    """The reverse of :func:`split_towers`, plus a residual.
+
+    Args:
+        dX: Rows of the towers, shape [T, M', F°].
+        shape: Shape of the result, [..., D].
+        residual: Residual of this shape, or None.
+    """
     (T, rows, columns), D = dX.shape, shape[-1]
     out = dX.new_empty(shape, dtype=dX.dtype if residual is None else residual.dtype)
     grid, tile = rows_grid(out.numel() // D, D)
@@ -64,7 +71,15 @@ def join_towers(dX: Tensor, shape: torch.Size, residual: Tensor | None) -> Tenso
 
 
 def share_products(x: Tensor, y: Tensor) -> Tensor:
-    """Σ_m x_m y_mᵀ of each tower over each share of the rows: x [T, M', P], y [T, M', Q] -> [T, S, P, Q]."""
+    """Σ_m x_m y_mᵀ over the rows m of each share, for each tower.
+
+    Args:
+        x: Rows, shape [T, M', P].
+        y: Rows, shape [T, M', Q].
+
+    Returns:
+        The sums of the S shares, shape [T, S, P, Q].
+    """
     T, rows, P = x.shape
     size = share_of(rows)
     return torch.bmm(x.view(-1, size, P).mT, y.view(-1, size, y.shape[2])).view(T, -1, P, y.shape[2])
