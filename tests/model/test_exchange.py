@@ -24,7 +24,7 @@ def context(order: list[int]) -> tuple[torch.Tensor, Context]:
 
 
 def told(exchange: Exchange, y: torch.Tensor, x: torch.Tensor, of: Context) -> torch.Tensor:
-    """A layer's output y with what the particles say of its input x."""
+    """The output y of a layer, with the terms that the exchange adds for its input x."""
     same, to_nodes, to_particles = exchange(x, GRAPH, of)
     assert torch.equal(same, x)
     return tell(y, to_nodes, to_particles, GRAPH.nodes)

@@ -111,7 +111,7 @@ def test_joined_layers_are_mapped_to_one() -> None:
 
 
 def test_a_particle_left_out() -> None:
-    """As if its weight had gone to the others in proportion to theirs."""
+    """The others get its weight, in proportion to their own weights."""
     readout, beliefs = PerParticle(3, 2, 2), [random_belief() for _ in range(3)]
     readings = [readout.read(t, belief, GRAPH) for t, belief in enumerate(beliefs)]
     found = readout.without_each(readings, [belief.weights for belief in beliefs[1:]])

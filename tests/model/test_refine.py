@@ -15,7 +15,7 @@ D = 8
 
 
 class OwnModule(nn.Module):
-    """A user's own: no MessagePassing, no batch argument, no reset_parameters."""
+    """A user's own module, without MessagePassing, batch argument or reset_parameters."""
 
     def __init__(self) -> None:
         super().__init__()

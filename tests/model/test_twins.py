@@ -82,7 +82,7 @@ def on_the_gpu_where_there_is_one(device: torch.device) -> None:
 
 
 def one_pass(model: PFGNN, inputs: tuple[Tensor | None, ...], mode: str) -> tuple[list[Tensor], list[Tensor]]:
-    """The draws, and the prediction with every gradient of a loss that also holds the draws' probabilities."""
+    """The draws, the prediction, and all gradients of a loss that includes the probabilities of the draws."""
     model.zero_grad()
     x, edge_index, edge_attr, batch = inputs
     assert edge_index is not None
@@ -127,7 +127,7 @@ def test_options(name: str, device: torch.device) -> None:
 
 
 def spaced(tensor: Tensor) -> Tensor:
-    """The same numbers, with others between them in memory."""
+    """The same values, but not contiguous in memory."""
     wide = torch.stack([tensor, tensor + 7], -1)
     return wide[..., 0]
 

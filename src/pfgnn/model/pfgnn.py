@@ -58,7 +58,7 @@ class PFGNN(GraphModel):
         exchange: Information that particles exchange during refinement. True means :class:`Exchange` if the backbone of
             the steps is a shipped one, and nothing otherwise. False means nothing.
         observe: Scores the refined particles. Default: :class:`NoObservation`.
-        resample: Draws particles anew by their weights. Default: :class:`NoResampling`.
+        resample: Replaces the particles by copies drawn by weight. Default: :class:`NoResampling`.
         readout: Predicts from the beliefs. Default: :class:`PerParticle`.
         level: Level of the default readout; see :class:`Readout`.
         pool: Pooling of the default readout; see :class:`Readout`.

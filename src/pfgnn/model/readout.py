@@ -192,7 +192,7 @@ class PerParticle(Readout):
 
     At node level f_t = relu(B_t o_v + b_t), where o_v is the mean of h_v^k over the particles that individualised v
     itself. If there are none, f_t = Σ_k w_k relu(MLP_t(h_v^k)). In a large graph most particles individualised a vertex
-    far from v, so this mean says little about v. So it is used only if there is no such particle.
+    far from v, so this mean says little about v. So it is used only if no particle individualised v.
 
     Args:
         width: D.

@@ -68,7 +68,7 @@ def two_layers(x: Tensor, weight: Tensor, bias: Tensor, last: Tensor, last_bias:
 def _hidden(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The hidden layer before the relu, with padded rows, which matrix products are fast at.
 
-    P' is P padded to a multiple of 8, and D° is D + 1 padded likewise. A column of ones in X carries the bias.
+    P' and D° are P and D + 1, padded to multiples of 8. A column of ones in X carries the bias.
 
     Returns:
         X: Input rows with the column of ones, shape [M, D°].

@@ -1,4 +1,4 @@
-"""What holds for every rival, and that a GNN alone is PF-GNN without steps."""
+"""Tests for every rival, and that a GNN alone is PF-GNN without steps."""
 
 from collections.abc import Callable
 

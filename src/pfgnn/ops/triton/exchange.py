@@ -40,9 +40,9 @@ def listen_back(
     g, of_mean, of_mark, H, log_weights, vertices, graph, dH, d_node, M, K, V, D,
     MEAN: tl.constexpr, MARK: tl.constexpr, WEIGHED: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """The gradient of H: g_nk + w_k g^mean_n, plus g^mark_k / V for each of the V marks of particle k on node n.
+    """The gradient of H: g_nk + w_k g^mean_n, plus g^mark_k / V for each mark of particle k that is node n.
 
-    If WEIGHED, also the part of node n in the gradient of log w_k.
+    V is the number of marks of a particle. If WEIGHED, also the part of node n in the gradient of log w_k.
     """
     row, node, cell, column, there = _rows(graph, M, K, D, R, C)
     place = row[:, None] * D + column
