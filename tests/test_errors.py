@@ -1,4 +1,4 @@
-"""Errors of ours have classes of their own, and all others are bugs."""
+"""Errors raised on purpose have their own classes, and all others are bugs."""
 
 import ast
 import pickle

@@ -1,4 +1,4 @@
-"""The public asserts can fail: each is shown a model that breaks its promise."""
+"""Each public assertion fails for a model that violates it."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ D = 8
 
 
 class Breaks(nn.Module):
-    """A backbone that looks at what it must not look at."""
+    """A backbone that reads what it must not read."""
 
     def __init__(self, what: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Names that can be imported from the top, and what importing costs."""
+"""Names that can be imported from the top, and which packages are imported with them."""
 
 import subprocess
 import sys

@@ -88,7 +88,7 @@ if TYPE_CHECKING:
         UniformPolicy,
         mean_log_degree,
     )
-else:  # torch takes seconds to import, so it waits until a name is used
+else:  # importing torch takes seconds, so each name is imported when it is first used
     _others = {"Graph": "pfgnn.graphs", "PFGNNError": "pfgnn.errors", "load": "pfgnn.data"}
     __getattr__ = lazy(__name__, dict.fromkeys(__all__, "pfgnn.model") | _others)
 

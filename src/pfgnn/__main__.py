@@ -1,4 +1,4 @@
-"""`python -m pfgnn` is `pfgnn`."""
+"""`python -m pfgnn` runs the same command as `pfgnn`."""
 
 from pfgnn.cli import main
 

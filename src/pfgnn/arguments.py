@@ -1,4 +1,4 @@
-"""Checks of arguments that end in a helpful sentence."""
+"""Checks of arguments. Each raises an error whose message names the argument, its value and what is allowed."""
 
 import operator
 from collections.abc import Mapping
@@ -10,14 +10,26 @@ Option = TypeVar("Option")
 
 
 def choose(argument: str, name: str, options: Mapping[str, Option]) -> Option:
-    """options[name], or a ValueError that names the argument, what came and what is allowed."""
+    """Return options[name], or raise an InputError.
+
+    Args:
+        argument: Name of the argument, for the message.
+        name: Value that the caller gave.
+        options: The allowed values, and what each one stands for.
+    """
     if not isinstance(name, str) or name not in options:
         raise InputError(f"{argument} must be one of {', '.join(options)}, but it is {name!r}")
     return options[name]
 
 
 def check_positive(argument: str, value: SupportsIndex, least: int = 1) -> int:
-    """The value as an int of at least ``least``, or a TypeError or ValueError that names the argument."""
+    """Return the value as an int, or raise an InputTypeError or InputError.
+
+    Args:
+        argument: Name of the argument, for the message.
+        value: Value that the caller gave.
+        least: Smallest value that is allowed.
+    """
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise InputTypeError(f"{argument} must be an int, but it is {value!r}")
     number = operator.index(value)

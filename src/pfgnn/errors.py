@@ -1,6 +1,6 @@
 """Errors that pfgnn raises on purpose. Any other exception that leaves pfgnn is a bug.
 
-Each class is also the built-in exception that fits, so `except ValueError` works as ever.
+Each class also derives from a built-in exception, so `except ValueError` still works.
 """
 
 import sys
@@ -31,12 +31,12 @@ class DivergedError(PFGNNError, FloatingPointError):
 
 
 def is_bug(error: Exception) -> bool:
-    """Whether an error is a bug: pfgnn did not raise it on purpose, and the machine is not to blame."""
+    """Whether an error is a bug: neither a PFGNNError, nor an OSError, nor a lack of memory."""
     return not isinstance(error, PFGNNError | OSError) and not _out_of_memory(error)
 
 
 def explain(error: Exception) -> str:
-    """An error in one sentence for the user, which says so if the error is a bug."""
+    """Describe an error to the user in one sentence. The sentence says if the error is a bug."""
     if isinstance(error, PFGNNError):
         return str(error)
     if isinstance(error, OSError):
@@ -48,7 +48,7 @@ def explain(error: Exception) -> str:
 
 
 def _out_of_memory(error: Exception) -> bool:
-    """Whether Python, numpy or torch ran out of memory. On a CPU torch tells it by the message alone."""
+    """Whether Python, numpy or torch ran out of memory. On a CPU only the message of torch's error says so."""
     torch = sys.modules.get("torch")
     on_device = torch is not None and isinstance(error, torch.OutOfMemoryError)
     return isinstance(error, MemoryError) or on_device or "DefaultCPUAllocator: can't allocate memory" in str(error)

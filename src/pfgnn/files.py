@@ -1,4 +1,4 @@
-"""JSON files, and files that are written whole or not at all."""
+"""Reading and writing JSON files, and writing files atomically."""
 
 import json
 import os
@@ -10,10 +10,10 @@ from pfgnn.errors import InputError
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file, or a sentence where there is none."""
+    """Read a JSON object from a file, or raise an InputError if the file does not hold one."""
     try:
         content = json.loads(path.read_text())
-    except ValueError as error:  # of the encoding too
+    except ValueError as error:  # also raised for a wrong encoding
         raise InputError(f"{path} must hold JSON, but it does not: {error}") from None
     if not isinstance(content, dict):
         raise InputError(f"{path} must hold a JSON object, but it holds a {type(content).__name__}")
@@ -21,19 +21,24 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write JSON, whole or not at all."""
+    """Write JSON atomically: if this fails, no partly written file is left."""
     write_atomically(path, lambda temporary: temporary.write_text(json.dumps(content, indent=2) + "\n"))
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a temporary file of the same ending, then rename it to ``path``."""
+    """Write a file atomically: ``write`` fills a temporary file, which is then renamed to ``path``.
+
+    Args:
+        path: File to write. Its folder is created if needed.
+        write: Called with the path of the temporary file, which has the same suffix as ``path``.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
     try:
-        temporary.unlink(missing_ok=True)  # a killed process of the same number may have left one
+        temporary.unlink(missing_ok=True)  # a killed process with the same process id may have left one
         write(temporary)
         temporary.replace(path)
-    except OSError as error:  # names the file that was asked for
+    except OSError as error:  # the message shall name ``path``, not the temporary file
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)

@@ -1,18 +1,18 @@
-"""Names of a package that are imported when they are first used, so that importing the package stays fast."""
+"""Lazy imports: the names of a package are imported on first use, so that importing the package stays fast."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """The ``__getattr__`` of a package whose names are imported on first use.
+    """Return a ``__getattr__`` function for a package whose names are imported on first use.
 
-    Python calls it for each name that the package does not have yet (PEP 562). Give the type checker the same names
-    by imports under ``TYPE_CHECKING``.
+    Python calls it for each name that the package does not have yet (PEP 562). For type checkers, import the same
+    names under ``TYPE_CHECKING``.
 
     Args:
-        package: its ``__name__``.
-        homes: for each name the module that defines it.
+        package: ``__name__`` of the package.
+        homes: For each name, the module that defines it.
     """
 
     def find(name: str) -> object:

@@ -9,7 +9,7 @@ from tests.cli.process import pfgnn
 
 from pfgnn.cli import main
 from pfgnn.errors import InputError, MissingPackageError
-from pfgnn.report import facts
+from pfgnn.report import inspection
 
 Failing = Callable[..., tuple[int, str]]
 
@@ -22,7 +22,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         def fail(path: Path) -> None:
             raise error
 
-        monkeypatch.setattr(facts, "read_graphs", fail)
+        monkeypatch.setattr(inspection, "read_graphs", fail)
         monkeypatch.setattr(sys, "argv", ["pfgnn", *options, "inspect", "graphs.g6"])
         with pytest.raises(SystemExit) as end:
             main()

@@ -1,4 +1,4 @@
-"""Each shipped layer equals PyG's with the same weights, and each backbone runs alike on both particle layouts."""
+"""Each shipped layer equals PyG's with the same weights, and each backbone gives the same on both particle layouts."""
 
 from collections.abc import Callable
 
@@ -112,7 +112,7 @@ def test_pna_is_pygs(edges: bool) -> None:
     maps = zip([p.weight[:, F : 2 * F] for p in pre], [p.weight[:, :F] for p in pre], own, strict=True)
     ours.pre.data = torch.stack([torch.cat(parts) for parts in maps]).detach()
     ours.pre_bias.data = torch.stack([torch.cat([a.bias, b.bias]) for a, b in zip(pre, post, strict=True)]).detach()
-    if edges:  # PyG encodes the edge first, then reads it: one map after the other
+    if edges:  # PyG applies two linear maps to the edge features, one after the other
         assert ours.from_edge is not None
         encoder = theirs.edge_encoder
         copy_linear(ours.from_edge, torch.cat([p.weight[:, 2 * F :] @ encoder.weight for p in pre]))

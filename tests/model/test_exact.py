@@ -35,14 +35,14 @@ def build(steps: int = T, **options: object) -> PFGNN:
 
 
 class Opinionated(nn.Module):
-    """An observation strong enough to see."""
+    """An observation function with a clear effect."""
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         return 4 * H.mean(0, keepdim=True).sum(-1)
 
 
 def sampled_features(model: PFGNN, K: int, seeds: int, edges: Tensor = EDGES) -> Tensor:
-    """What the readout's head would read, for several seeds: [seeds, (T + 1) D]."""
+    """The input of the readout's head for several seeds, shape [seeds, (T + 1) D]."""
     rows: list[Tensor] = []
     handle = model.readout.head.register_forward_pre_hook(lambda _, args: rows.append(args[0][0]))
     for seed in range(seeds):
@@ -57,7 +57,7 @@ def test_every_path_is_there_and_its_probability_is_the_policys_product() -> Non
     assert [tuple(p) for p in tree.levels[-1].vertices.tolist()] == list(itertools.product(range(N), repeat=T))
     for level in tree.levels:
         assert float(level.log_prob.exp().sum()) == pytest.approx(1)
-    output = model(X, EDGES, particles=50)  # a sampled path has the enumerated one's probability and colouring
+    output = model(X, EDGES, particles=50)  # sampled paths have the enumerated probabilities and colourings
     log_prob = torch.stack([step.log_prob[0] for step in output.trace]).sum(0)
     for k in range(50):
         v, w = (int(step.vertices[0, k, 0]) for step in output.trace)
@@ -82,7 +82,7 @@ def test_equations_1_and_2_are_permutation_invariant_and_agree_under_a_uniform_p
 
 
 def test_equation_2_separates_what_the_backbone_cannot() -> None:
-    """A hexagon and two triangles are equal to 1-WL; a hexagon and itself relabelled are the control."""
+    """1-WL cannot distinguish a hexagon from two triangles. The control is a hexagon and a relabelled copy of it."""
     hexagon = undirected([(i, (i + 1) % 6) for i in range(6)])
     triangles = undirected([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
     x = torch.zeros(6, 0, dtype=torch.float64)
@@ -124,7 +124,7 @@ def test_the_sampled_mean_is_unbiased() -> None:
 
 
 def test_the_error_lies_inside_theorem_2s_bound() -> None:
-    """Two graphs' distance is off by more than ε in at most a share δ of the seeds."""
+    """The distance of two graphs has an error above ε for at most a share δ of the seeds."""
     model, other = build(), random_edges(N, 6, seed=3)
     trees = [enumerate_tree(model, X, edges) for edges in (EDGES, other)]
     exact = [exact_features(model, tree)[0] for tree in trees]
@@ -141,7 +141,7 @@ def test_the_error_lies_inside_theorem_2s_bound() -> None:
 
 
 def test_observation_and_resampling_tend_to_the_exact_weighted_belief() -> None:
-    """With f_obs and soft resampling the limit weighs each path by P(I) Π f_obs; the plain mean is elsewhere."""
+    """With f_obs and soft resampling, the limit weights each path by P(I) Π f_obs. The plain mean differs from it."""
     model = build(observe=Opinionated(), resample=SoftResampling(0.5))
     tree = enumerate_tree(model, X, EDGES)
     exact = exact_features(model, tree)[0]

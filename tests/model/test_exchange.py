@@ -24,7 +24,7 @@ def context(order: list[int]) -> tuple[torch.Tensor, Context]:
 
 
 def told(exchange: Exchange, y: torch.Tensor, x: torch.Tensor, of: Context) -> torch.Tensor:
-    """A layer's output y with what the particles say of its input x."""
+    """The output y of a layer, with the terms that the exchange adds for its input x."""
     same, to_nodes, to_particles = exchange(x, GRAPH, of)
     assert torch.equal(same, x)
     return tell(y, to_nodes, to_particles, GRAPH.nodes)
@@ -67,7 +67,7 @@ def test_it_is_left_out_where_the_backbone_is_foreign_and_refused_where_it_was_a
 
 def test_the_mean_needs_all_particles_at_once_and_the_mark_does_not() -> None:
     x, edge_index, _ = random_graph(6, 7, 3)
-    with pytest.raises(ValueError, match="chunk must be None where particles exchange their mean"):
+    with pytest.raises(ValueError, match="chunk must be None if particles exchange their mean"):
         PFGNN(GIN(D), 1, in_channels=3, exchange=Exchange(D, mean=True))(x, edge_index, chunk=2)
     model = PFGNN(GIN(D), 1, in_channels=3).eval()
     torch.testing.assert_close(model(x, edge_index, chunk=2).prediction, model(x, edge_index).prediction)

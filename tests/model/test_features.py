@@ -31,7 +31,7 @@ def test_no_features_give_every_node_the_same() -> None:
         ([3, 2], torch.zeros(5, 1, dtype=torch.int64), ValueError, "x must have 2 columns, but it has 1"),
         ([3], torch.zeros(5, 1), TypeError, "x must hold category numbers"),
         ([3], torch.full((5, 1), 3), ValueError, r"x column 0 must lie in 0..2, but it spans 3..3"),
-        (0, torch.zeros(5, 2), ValueError, "x must have no columns for a model built with 0 of them, not 2"),
+        (0, torch.zeros(5, 2), ValueError, "x must have 0 columns, because the model was built with 0, but it has 2"),
     ],
 )
 def test_features_that_do_not_fit(
@@ -44,7 +44,7 @@ def test_features_that_do_not_fit(
 def test_bad_channels() -> None:
     with pytest.raises(ValueError, match="x channels must be at least 0, but it is -1"):
         encoder("x", -1, 4)
-    with pytest.raises(ValueError, match="x channels must name at least one column's categories, but it is empty"):
+    with pytest.raises(ValueError, match="x channels must list the categories of at least one column, but it is empty"):
         encoder("x", [], 4)
     with pytest.raises(TypeError, match=r"x channels must be an int, but it is 2.5"):
         encoder("x", 2.5, 4)  # type: ignore[arg-type]

@@ -42,7 +42,7 @@ def test_only_the_drawn_vertices_change(kind: type[Individualise]) -> None:
 def test_equations() -> None:
     H, mask = torch.randn(5, K, D), chosen()
     multiplicative, additive, rectified = Multiplicative(D), Additive(D), MultiplicativeRelu(D)
-    M = torch.where(mask[..., None], multiplicative.mlp(H), 1.0)  # the paper's mask matrix, ones but for row v
+    M = torch.where(mask[..., None], multiplicative.mlp(H), 1.0)  # the paper's mask matrix: 1 except in row v
     torch.testing.assert_close(apply(multiplicative, H), H * M)
     M = torch.where(mask[..., None], rectified.mlp(H).relu(), 1.0)
     torch.testing.assert_close(apply(rectified, H), H * M)

@@ -41,15 +41,15 @@ def test_far_from_the_mark_all_nodes_count_a_quarter_of_those_near_it() -> None:
     assert weights[:, 0].tolist() == pytest.approx([1.0] * 3 + [3 / (4 * 27)] * 27)
     assert weights[:, 1].tolist() == pytest.approx([5 / (4 * 25)] * 3 + [1.0] * 5 + [5 / (4 * 25)] * 22)
     assert MarkNorm(4).weights(torch.tensor([[[2]]]), path(5)).tolist() == [[1.0]] * 5
-    assert MarkNorm(4).weights(torch.tensor([[[2]]]), path(6)).tolist() == [[1.0]] * 6  # one far node counts no more
+    assert MarkNorm(4).weights(torch.tensor([[[2]]]), path(6)).tolist() == [[1.0]] * 6  # the weight is at most 1
 
 
 def test_a_norm_around_the_mark_does_not_change_with_the_size_of_the_graph() -> None:
-    """The mean over all nodes does: the nodes near the mark are less and less of them."""
+    """The plain mean over all nodes does change: the share of nodes near the mark shrinks."""
     around, over_all = [], []
     for n in (30, 300):
         graph, h = path(n), torch.zeros(n, 1, 4)
-        h[:3] = 1.0  # what is felt of a mark on node 0
+        h[:3] = 1.0  # the effect of a mark on node 0
         near = MarkNorm(4).weights(torch.tensor([[[0]]]), graph)
         around.append(MarkNorm(4).normalise(h, graph, near)[:3])
         over_all.append(GraphNorm(4).normalise(h, graph)[:3])

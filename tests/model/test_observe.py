@@ -24,7 +24,7 @@ def test_the_gradient_never_dies_at_the_bound() -> None:
     H = (torch.randn(5, 4, 6) * 3).requires_grad_()
     observe = SetObservation(6, bound=0.1)
     scores = observe(H, GRAPH)
-    assert (scores.abs() > 0.09).any()  # a hard bound would be flat here
+    assert (scores.abs() > 0.09).any()  # a hard bound would have no gradient here
     [gradient] = torch.autograd.grad(scores.sum(), H)
     assert (gradient.abs().sum((0, 2)) > 0).all()
 

@@ -1,4 +1,4 @@
-"""Algorithm 1 as a whole: its symmetries, its limits, and that nothing breaks it."""
+"""Algorithm 1 as a whole: its symmetries, its limits, and unusual inputs."""
 
 from collections.abc import Callable
 
@@ -52,7 +52,7 @@ BACKBONES: dict[str, Callable[[], Stack]] = {
     "GNNML1": lambda: GNNML1(D),
     "MPNN": lambda: MPNN(D),
 }
-# Every option at least once: what must hold, holds for all of them. Those of `ours` need no chunks.
+# Every option is here at least once, and the tests must pass for all of them. Those of `ours` need no chunks.
 OPTIONS: dict[str, Callable[[], PFGNN]] = {
     "ours": lambda: ours(GIN(D)),
     "ours, three steps, learned": lambda: ours(GIN(D), steps=3, policy=MLPPolicy(D), observe=SetObservation(D)),
@@ -141,7 +141,7 @@ class TestSymmetry:
         testing.assert_relabelling_invariant(model, torch.zeros(41, 0, dtype=dtype), circulant_edges(41, 1, 9))
 
     def test_without_the_noise_only_the_distribution_is_kept(self) -> None:
-        """Relabelled, with fresh noise: another output each time, the same mean (4.5 standard errors)."""
+        """With new noise, a relabelled graph has another output each time, but the same mean (4.5 standard errors)."""
         model = build(GIN(D), in_channels=0, steps=2)
         edge_index, x = circulant_edges(13, 1, 5), torch.zeros(13, 0)
         new = torch.randperm(13)
@@ -155,7 +155,7 @@ class TestSymmetry:
 
 class TestLimits:
     def test_no_steps_is_the_backbone(self, dtype: torch.dtype) -> None:
-        """Encoder, PyG's own GIN layers and GraphNorm, mean pooling, head: nothing of PF-GNN is left."""
+        """Compare with the encoder, PyG's own GIN layers and GraphNorm, mean pooling and the head."""
         model = build(GIN(D, layers=2), steps=0).to(dtype)
         x, edge_index, _ = sample(model)
         [refine] = model.refine
@@ -168,7 +168,7 @@ class TestLimits:
         assert model(x, edge_index).trace == []
 
     def test_one_particle_walks_the_listing_step_by_step(self) -> None:
-        """K = 1, given the vertices drawn: Algorithm 1 once more, by hand."""
+        """Compare with Algorithm 1 written by hand, for K = 1 and the same drawn vertices."""
         model = build(GIN(D), particles=1)
         x, edge_index, _ = sample(model)
         output = model(x, edge_index)
@@ -213,7 +213,7 @@ class TestLimits:
 
 
 class TestOptions:
-    """An option that is ignored keeps every symmetry; so each must be seen to do something."""
+    """The symmetry tests would not notice an option that is ignored. So test that each one has an effect."""
 
     @pytest.mark.parametrize("name", [name for name in OPTIONS if name != "default"])
     def test_it_changes_the_output(self, name: str) -> None:
@@ -221,7 +221,7 @@ class TestOptions:
         for model in (OPTIONS["default"](), OPTIONS[name]()):
             torch.manual_seed(0)
             with torch.no_grad():
-                for p in model.parameters():  # the same numbers, as far as both have parameters
+                for p in model.parameters():  # the same values in all parameters that both models have
                     p.copy_(torch.randn(p.shape) / 2)
             graph = random_graph(5, 6, 3)[:2]
             outputs.append([model(*graph, seed=s).prediction for s in range(5)])
@@ -235,7 +235,7 @@ class TestOptions:
         assert first.valid.sum(-1).tolist() == [[2] * 5]
 
     def test_the_mean_particle_is_read_before_resampling(self) -> None:
-        """Prediction = head of the pooled Σ_k w_k H_k, weights and colourings as they are before each resampling."""
+        """Prediction = head of the pooled Σ_k w_k H_k, with weights and colourings from before each resampling."""
         model = build(GIN(D))
         colourings: list[Tensor] = []
         for refine in model.refine:
@@ -246,7 +246,7 @@ class TestOptions:
         torch.testing.assert_close(output.prediction[0], model.readout.head(torch.cat(features)))
 
     def test_gradients_for_given_draws_are_those_of_finite_differences(self) -> None:
-        """Through weights, soft resampling and embeddings alike; K > 1, so that the weights matter."""
+        """The gradient passes through weights, soft resampling and embeddings. K > 1, so that the weights matter."""
         model = build(GIN(D), second_moment=True).double()
         graph = sample(model)
         parameters = list(model.parameters())
@@ -264,7 +264,7 @@ class TestOptions:
 
 
 class TestRegularGraphs:
-    """All nodes are equal before the first individualisation: where batch normalisation fails unnoticed."""
+    """All nodes are equal before the first individualisation. There batch normalisation can fail unnoticed."""
 
     edges = torch.cat([circulant_edges(41, 1, skip) + 41 * i for i, skip in enumerate((2, 3, 5))], 1)
     batch = torch.arange(3).repeat_interleave(41)
@@ -324,7 +324,7 @@ class TestNothingBreaks:
     @pytest.mark.parametrize("name", OPTIONS)
     def test_options_on_one_node_and_on_huge_features(self, name: str) -> None:
         x, edge_index, _ = random_graph(12, 18, 3)
-        if name != "batch norm":  # which refuses a single row in training
+        if name != "batch norm":  # it raises an error for a single row in training
             self.assert_finite(OPTIONS[name](), x[:1], edge_index[:, :0])
         self.assert_finite(OPTIONS[name](), x * 1e30, edge_index)
 
@@ -437,7 +437,7 @@ class TestBadInput:
 
 
 def test_chunks_of_a_backbone_with_dropout() -> None:
-    """What is computed again for the gradient drops the same messages: the gradient is that of the loss."""
+    """The recomputation in the backward pass drops the same messages, so the gradient fits the loss."""
     backbone = pyg.GATConv(D, D, dropout=0.6)
     model = PFGNN.paper(backbone, 1, in_channels=3, steps=2, particles=4, width=D).double().train()
     x, edge_index = torch.randn(9, 3).double(), circulant_edges(9, 1, 2)

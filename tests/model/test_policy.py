@@ -71,7 +71,7 @@ def test_used_vertices_are_not_drawn_while_there_are_others() -> None:
     for k in range(20):
         assert sorted(int(v[0, k]) for v in seen) == [0, 1, 2]
         assert sorted(int(v[1, k]) for v in seen[:2]) == [3, 4]
-        assert int(seen[2][1, k]) in (3, 4)  # both are used by then: the mask is lifted
+        assert int(seen[2][1, k]) in (3, 4)  # both are used by then, so both are allowed again
 
 
 def test_several_at_once_are_all_marked_used() -> None:

@@ -106,12 +106,12 @@ def test_joined_layers_are_mapped_to_one() -> None:
     torch.testing.assert_close(readout.read(0, belief, GRAPH, layers).features, want)
     model = PFGNN(GIN(4, layers=2), 1, steps=1, readout=PerParticle(4, 1, 1, join=(2, 2)))
     assert model(torch.zeros(3, 0), torch.tensor([[0, 1], [1, 0]])).prediction.shape == (1, 1)
-    with pytest.raises(ValueError, match="join must name the layers of 2 refinements, but it names 3"):
+    with pytest.raises(ValueError, match="join must have an entry for each of the 2 refinements, but it has 3 entries"):
         MeanParticle(3, 1, 2, join=(2, 1, 1))
 
 
 def test_a_particle_left_out() -> None:
-    """As if its weight had gone to the others in proportion to theirs."""
+    """The others get its weight, in proportion to their own weights."""
     readout, beliefs = PerParticle(3, 2, 2), [random_belief() for _ in range(3)]
     readings = [readout.read(t, belief, GRAPH) for t, belief in enumerate(beliefs)]
     found = readout.without_each(readings, [belief.weights for belief in beliefs[1:]])

@@ -15,7 +15,7 @@ D = 8
 
 
 class OwnModule(nn.Module):
-    """A user's own: no MessagePassing, no batch argument, no reset_parameters."""
+    """A user's own module, without MessagePassing, batch argument or reset_parameters."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ def test_bad_backbones() -> None:
         PFGNN.paper(pyg.GIN(D, D, num_layers=1), 1, in_channels=D, width=D)(x, edge_index, edge_attr)
     with pytest.raises(ValueError, match=r"GCNConv must return a tensor of the shape of x, .*, but it returned shape"):
         PFGNN.paper(pyg.GCNConv(D, 5), 1, in_channels=D, width=D)(x, edge_index)
-    with pytest.raises(ValueError, match="width must be given, for the backbone GCNConv does not say its own"):
+    with pytest.raises(ValueError, match="width must be given, because the backbone GCNConv has no attribute width"):
         PFGNN.paper(pyg.GCNConv(D, D), 1)
     with pytest.raises(ValueError, match="GIN has width 8, but the model has width 9"):
         PFGNN.paper(GIN(D), 1, width=9)

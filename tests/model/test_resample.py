@@ -1,4 +1,4 @@
-"""Resamplers, statistically: every claim is checked over many independent graphs at a stated number of sigmas."""
+"""Statistical tests of resampling, over many independent graphs, each at a stated number of standard errors."""
 
 import math
 
@@ -34,7 +34,7 @@ def belief(log_weights: Tensor | None = None) -> Belief:
 
 
 def assert_mean(values: Tensor, want: Tensor, sigmas: float = 4.5) -> None:
-    """The mean over graphs [G, ...] is the wanted one within Monte Carlo error."""
+    """Assert that the mean over graphs [G, ...] is as wanted, up to the Monte Carlo error."""
     error = values.std(0) / math.sqrt(len(values))
     assert ((values.mean(0) - want).abs() <= sigmas * error + 1e-12).all()
 
@@ -68,7 +68,7 @@ def test_the_normalised_estimate_is_exact_for_alpha_one() -> None:
 
 
 def test_else_its_bias_falls_with_the_number_of_particles() -> None:
-    """w / q is normalised over K, a ratio: biased, of order 1/K."""
+    """w / q is normalised over K. This is a ratio estimate, with a bias of order 1/K."""
     few, many = (abs(float(estimate(K, alpha=0.5).mean()) - 1) for K in (4, 64))
     assert few > 0.01
     assert many < few / 8

@@ -1,4 +1,4 @@
-"""Draws without replacement: against the enumerated tree, no bias, less variance than with it, exact in the end."""
+"""Draws without replacement: unbiased, with less variance than with replacement, and exact if all paths are drawn."""
 
 import math
 
@@ -39,7 +39,7 @@ SCORES = {"uniform": torch.zeros(N, dtype=torch.float64), "skewed": SKEWED}
 
 
 def copies(edges: Tensor, n: int, many: int = MANY) -> tuple[GraphBatch, Noise]:
-    """The same graph many times in one batch, each copy with draws of its own."""
+    """The same graph many times in one batch. Each copy has its own draws."""
     shift = n * torch.arange(many)[:, None]
     graph = GraphBatch.from_tensors(
         None, (edges[:, None] + shift).flatten(1), None, torch.arange(many).repeat_interleave(n)
@@ -55,7 +55,7 @@ def first_step(scores: Tensor, K: int, edges: Tensor, sample: torch.nn.Module | 
 
 
 def weight_of_each_vertex(draw: Draw, n: int) -> Tensor:
-    """Σ of the weights of the particles that drew each vertex: [copies, n]."""
+    """For each vertex, the sum of the weights of the particles that drew it, shape [copies, n]."""
     place = draw.vertices[..., 0] - n * torch.arange(len(draw.vertices))[:, None]
     return torch.zeros(len(place), n, dtype=torch.float64).scatter_add(1, place, draw.log_weights.exp())
 
@@ -73,7 +73,7 @@ class TestOneStep:
     def test_with_as_many_particles_as_vertices_nothing_is_left_to_chance(self, scores: Tensor, K: int) -> None:
         draw = first_step(scores, K, GRAPHS["path"], many=20)
         torch.testing.assert_close(weight_of_each_vertex(draw, N), scores.softmax(0).expand(20, -1))
-        assert (draw.log_weights.exp() > 1e-6).sum(1).tolist() == [N] * 20  # the other places weigh nothing
+        assert (draw.log_weights.exp() > 1e-6).sum(1).tolist() == [N] * 20  # the other places have no weight
 
     @pytest.mark.parametrize("scores", SCORES.values(), ids=SCORES)
     def test_the_vertices_are_distinct_and_the_weights_add_up_to_one(self, scores: Tensor) -> None:
@@ -100,7 +100,7 @@ class TestOneStep:
         assert torch.equal(whole.log_weights[:20], part.log_weights)
 
     def test_the_gradient_through_the_weights_is_that_of_the_expectation(self) -> None:
-        """Exactly with all vertices, and nearly so with fewer: it then compares only those that were drawn."""
+        """It is exact with all vertices, and nearly exact with fewer, where it compares only the drawn ones."""
         f = torch.tensor([1.0, -2.0, 0.5, 3.0, 0.0], dtype=torch.float64)
         for K, near in ((N, 1e-9), (4, 0.15)):
             scores = SKEWED.clone().requires_grad_()
@@ -121,7 +121,7 @@ class TestOneStep:
         torch.testing.assert_close(found, want)
 
     def test_a_resampling_after_it_draws_from_other_numbers(self) -> None:
-        """One number for both would tie what is resampled to what was drawn."""
+        """With one random number for both, the resampling would depend on the draws."""
         graph, noise = copies(GRAPHS["random"], N, MANY)
         belief = Belief(torch.zeros(len(graph.batch), 1, 1), torch.full((MANY, 3), -math.log(3)).double(), None)
         draw = Distinct()(SKEWED.repeat(MANY)[:, None], belief, graph, noise, 1)
@@ -159,7 +159,7 @@ class TestTop:
     def test_chance_decides_between_equal_ones_alone(self) -> None:
         scores = torch.tensor([1.0, 0.0, 0.0, 0.0, -2.0], dtype=torch.float64)
         drawn = first_step(scores, 2, GRAPHS["star"], Top()).vertices[..., 0] % N
-        assert (drawn == 0).sum(1).tolist() == [1] * MANY  # always there
+        assert (drawn == 0).sum(1).tolist() == [1] * MANY  # drawn every time
         times = torch.bincount(drawn.flatten(), minlength=N)
         assert times[4] == 0
         assert ((times[1:4] / MANY - 1 / 3).abs() < 4.5 * math.sqrt(2 / 9 / MANY)).all()
@@ -180,7 +180,7 @@ class TestTop:
 
     @pytest.mark.parametrize("steps", [1, 2, 3])
     def test_it_keeps_the_best_paths_of_the_tree_and_needs_no_seed(self, steps: int) -> None:
-        """With all paths it is exact; with fewer it is the same every time, for the leaves of a star are alike."""
+        """It is exact with all paths. With fewer it is the same every time, because all leaves of a star are equal."""
         model, edges = build(steps, "mlp", Top()), GRAPHS["star"]
         for K in (1, 4):
             few = sampled(model, edges, K, 5)
@@ -245,7 +245,7 @@ class TestPaths:
     @pytest.mark.parametrize("level", ["graph", "node"])
     @pytest.mark.parametrize("steps", [1, 2])
     def test_a_prediction_needs_no_seed_once_all_paths_are_there(self, steps: int, level: str) -> None:
-        """With exchange too, where it is the exact prediction; with fewer particles it is not the same every time."""
+        """This holds with exchange too. With fewer particles the prediction is not the same every time."""
         told = Exchange(6, mean=True)
         model = PFGNN(GIN(6, layers=1), 2, steps=steps, level=level, exchange=told).double().eval()
         x = torch.zeros(N, 0, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""What all shipped backbones have: feed-forward blocks, dropout, outputs of single layers."""
+"""Features of all shipped backbones: feed-forward blocks, dropout, outputs of single layers."""
 
 import pytest
 import torch

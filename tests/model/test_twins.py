@@ -82,7 +82,7 @@ def on_the_gpu_where_there_is_one(device: torch.device) -> None:
 
 
 def one_pass(model: PFGNN, inputs: tuple[Tensor | None, ...], mode: str) -> tuple[list[Tensor], list[Tensor]]:
-    """The draws, and the prediction with every gradient of a loss that also holds the draws' probabilities."""
+    """The draws, the prediction, and all gradients of a loss that includes the probabilities of the draws."""
     model.zero_grad()
     x, edge_index, edge_attr, batch = inputs
     assert edge_index is not None
@@ -127,7 +127,7 @@ def test_options(name: str, device: torch.device) -> None:
 
 
 def spaced(tensor: Tensor) -> Tensor:
-    """The same numbers, with others between them in memory."""
+    """The same values, but not contiguous in memory."""
     wide = torch.stack([tensor, tensor + 7], -1)
     return wide[..., 0]
 
@@ -158,5 +158,5 @@ def test_graphs_without_edges(device: torch.device) -> None:
 
 
 def test_more_particles_than_the_kernels_resample(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weigh, "MOST", 2)
+    monkeypatch.setattr(weigh, "MAX_PARTICLES", 2)
     assert_twins(PFGNN.paper(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3), device)

@@ -1,6 +1,6 @@
 """Compiles every kernel for a GPU without having one; prints their names and those that no call reached.
 
-A program of its own, for Triton decides on import whether it interprets.
+It is a separate program, because Triton decides at import whether to interpret kernels.
 """
 
 import importlib
@@ -34,7 +34,7 @@ N, G, E, D, TOWERS = 18, 4, 23, 12, 3
 
 
 class NoDevice:
-    """What a launch asks a driver for."""
+    """The functions of a driver that a launch calls."""
 
     def get_current_device(self) -> int:
         return 0
@@ -47,19 +47,19 @@ class NoDevice:
 
 
 def backward(function: Callable[..., Tensor], *inputs: Tensor) -> None:
-    """The function and its gradient, of numbers that nobody computes."""
+    """Call the function and its backward. Nothing is really computed."""
     leaves = [value.clone().requires_grad_() for value in inputs]
     out = function(*leaves)
     out.backward(torch.ones_like(out))
 
 
 def all_parts(parts: tuple[Tensor | None, ...]) -> Tensor:
-    """Several results as one row of numbers."""
+    """Several results as one flat tensor."""
     return torch.cat([part.flatten() for part in parts if part is not None])
 
 
 def call_all(K: int, dtype: torch.dtype) -> None:
-    """Reach every kernel with K particles."""
+    """Call every kernel with K particles."""
 
     def some(*shape: int) -> Tensor:
         return torch.zeros(shape, dtype=dtype)
@@ -113,7 +113,7 @@ def call_all(K: int, dtype: torch.dtype) -> None:
 
 
 def main() -> None:
-    """Compile, and print what was and what was not."""
+    """Compile all kernels, and print which were compiled and which were not."""
     driver.set_active(NoDevice())
     compiled: set[str] = set()
     keeps_nan: set[str] = set()
@@ -128,7 +128,7 @@ def main() -> None:
 
     JITFunction.run = compile_only
     with use("triton"):
-        call_all(1, torch.float32)  # where Triton takes an argument of 1 for a constant
+        call_all(1, torch.float32)  # Triton treats an argument of 1 as a constant
         call_all(3, torch.float16)
     found = pkgutil.iter_modules(pfgnn.ops.triton.__path__)
     modules = [importlib.import_module(f"pfgnn.ops.triton.{module.name}") for module in found]

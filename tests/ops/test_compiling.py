@@ -1,4 +1,4 @@
-"""Every kernel compiles for a GPU, also where there is none."""
+"""Every kernel compiles for a GPU, even on a machine without one."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Which code runs, and what is said about it."""
+"""Which code runs, and the message about compiling."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Dropout by keys: the mask by hand, its kernel, its share, and what it may not depend on."""
+"""Dropout by keys: the mask, its kernel, its rate, and what it must not depend on."""
 
 from typing import Any
 
@@ -31,14 +31,14 @@ def graphs(sizes: list[int], device: torch.device) -> Segments:
 
 
 def keys(device: torch.device, particles: Tensor = PARTICLES) -> tuple[NoiseKey, Tensor, int, Tensor, Segments]:
-    """What dropout takes after the rate."""
+    """The arguments of dropout after the rate."""
     g = torch.Generator().manual_seed(4)
     graph, node = (torch.randint(-(2**62), 2**62, (size,), generator=g).to(device) for size in (len(SIZES), len(NODES)))
     return NoiseKey(graph, 5, 1), particles.to(device), 4, node, graphs(SIZES, device)
 
 
 def uniforms(D: int, noise_key: NoiseKey, particles: Tensor, number: int, node_key: Tensor, nodes: Segments) -> Tensor:
-    """u of every entry, [N, K, D], one at a time."""
+    """u of every entry, computed one at a time, shape [N, K, D]."""
     u = torch.empty(len(node_key), len(particles), D, dtype=torch.float64)
     for n, (graph, node) in enumerate(zip(nodes.index.tolist(), node_key, strict=True)):
         for k, particle in enumerate(particles.tolist()):
@@ -55,7 +55,7 @@ def run(mode: str, x: Tensor, rate: float, *rest: Any) -> Tensor:
 
 
 def test_the_mask_is_that_of_the_keys(device: torch.device) -> None:
-    """Also at a rate that is one of the numbers, and at those beside it."""
+    """Also for a rate that equals one of the random numbers, and for the floats next to it."""
     rest = keys(device)
     x = torch.randn(len(NODES), 3, 5, device=device)
     with use("plain"):
@@ -76,7 +76,7 @@ def test_half_precision(half: torch.dtype, device: torch.device) -> None:
     x = torch.randn(len(NODES), 3, 40, device=device).to(half)
     got, want = (run(mode, x, 0.3, *keys(device)) for mode in ("triton", "plain"))
     assert got.dtype == want.dtype == half
-    if device.type == "cpu" and half == torch.bfloat16:  # the interpreter cuts bits off, and does not round
+    if device.type == "cpu" and half == torch.bfloat16:  # the interpreter truncates instead of rounding
         torch.testing.assert_close(got, want, rtol=2**-7, atol=0)
     else:
         assert torch.equal(got, want)
@@ -111,7 +111,7 @@ def test_without_particles_it_is_one_particle(mode: str, device: torch.device) -
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
 def test_the_share_of_zeros_and_the_mean(rate: float, device: torch.device) -> None:
-    """Over 100 000 entries, within six standard deviations; and so within each feature and particle."""
+    """Over 100 000 entries within six standard deviations, also for each feature and particle."""
     n, K, D = 2000, 5, 10
     noise_key, node_key = NoiseKey(torch.tensor([9], device=device), 0, 3), torch.arange(n, device=device)
     x, particles = torch.ones(n, K, D, device=device), torch.arange(K, device=device)
@@ -124,7 +124,7 @@ def test_the_share_of_zeros_and_the_mean(rate: float, device: torch.device) -> N
 
 
 def test_masks_of_different_keys_are_independent(device: torch.device) -> None:
-    """Entries of two masks agree as often as coins do, whichever word of the key differs."""
+    """Two masks are independent if any word of their keys differs."""
     n, K, D = 1000, 2, 10
     nodes, node_key = graphs([n], device), torch.arange(n, device=device)
     x, particles = torch.ones(n, K, D, device=device), torch.arange(K, device=device)

@@ -1,4 +1,4 @@
-"""Each kernel against its plain twin, values and gradients; on a CPU in Triton's interpreter."""
+"""Each kernel gives the values and gradients of the plain code. On a CPU it runs in Triton's interpreter."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ from pfgnn.ops.weigh import NoiseKey, bound, normalise, resample
 triton = pytest.importorskip("triton")
 triton_norm = pytest.importorskip("pfgnn.ops.triton.norm")
 
-SIZES = [5, 1, 9, 3]  # nodes a graph
+SIZES = [5, 1, 9, 3]  # nodes per graph
 NODES = torch.arange(4).repeat_interleave(torch.tensor(SIZES))
 EDGES = 23
 
@@ -42,7 +42,7 @@ def on_the_gpu_where_there_is_one(device: torch.device) -> None:
 
 
 def edges(device: torch.device) -> tuple[Segments, Segments]:
-    """Random edges in order of their targets; some nodes have none, some several from one node."""
+    """Random edges sorted by target. Some nodes have none, and some have several from one node."""
     g = torch.Generator().manual_seed(1)
     source = torch.randint(len(NODES), (EDGES,), generator=g).to(device)
     target = torch.randint(len(NODES) - 2, (EDGES,), generator=g).sort().values.to(device)
@@ -55,7 +55,7 @@ def nodes(device: torch.device) -> Segments:
 
 @contextmanager
 def fresh_memory_is_nan(device: torch.device) -> Iterator[None]:
-    """So that what no kernel has written shows; on a GPU this would ask too much of the libraries."""
+    """Fill new memory with NaN on a CPU, so that entries that no kernel has written are found."""
     torch.use_deterministic_algorithms(device.type == "cpu")
     try:
         yield
@@ -115,7 +115,7 @@ def test_norm(shape: tuple[int, ...], residual: bool, relu: bool, device: torch.
         return activate_graphs(h, x, Norming(scale, shift, mean_scale, 1e-2, 30.0), graphs, relu)
 
     assert_twins(compute, h, *parameters, *([x] if residual else []))
-    wide = torch.nn.functional.pad(h, (0, 3))  # rows that are apart
+    wide = torch.nn.functional.pad(h, (0, 3))  # rows with a gap between them
     assert_twins(lambda wide, *rest: compute(wide[..., :-3], *rest), wide, *parameters, *([x] if residual else []))
 
 
@@ -169,7 +169,7 @@ def test_batch_norm(
     for running in seen[1:]:
         torch.testing.assert_close(running.double(), seen[0], rtol=1e-5, atol=1e-5)
     assert training != torch.equal(seen[0], torch.full_like(seen[0], 0.5))
-    wide = torch.nn.functional.pad(h, (0, padded_by := 8 - D % 8 or 8))  # rows that are apart
+    wide = torch.nn.functional.pad(h, (0, padded_by := 8 - D % 8 or 8))  # rows with a gap between them
     parameters = [*torch.randn(2, D, device=device), *([x] if residual else [])]
     assert_twins(lambda wide, *rest: compute(wide[..., :-padded_by], *rest), wide, *parameters)
 
@@ -179,7 +179,7 @@ def test_batch_norm(
 @pytest.mark.parametrize("particles", [1, 3])
 @pytest.mark.parametrize(("towers", "each"), [(2, 7), (3, 4), (1, 8), (1, 3)])
 def test_pna(towers: int, each: int, particles: int, edge_features: bool, after: str, device: torch.device) -> None:
-    """Numbers of few bits, so that messages are exact and tie, whose gradients are shared."""
+    """Values with few bits, so that messages are exact and some are equal. Equal ones share the gradient."""
     torch.manual_seed(0)
     with use("triton"):
         sources, targets = edges(device)
@@ -258,7 +258,7 @@ def test_select_and_average(device: torch.device) -> None:
 @pytest.mark.parametrize("several", [1, 2])
 @pytest.mark.parametrize(("mean", "mark"), [(True, True), (True, False), (False, True)])
 def test_exchange(mean: bool, mark: bool, several: int, device: torch.device) -> None:
-    """What is heard of all particles and told to each; 70 features are more than a power of two."""
+    """Both functions of the exchange. 70 features are not a power of two."""
     torch.manual_seed(0)
     with use("triton"):
         graphs = nodes(device)
@@ -278,7 +278,7 @@ def test_exchange(mean: bool, mark: bool, several: int, device: torch.device) ->
 
 @pytest.mark.parametrize("own", [3, 1])
 def test_vertices(own: int, device: torch.device) -> None:
-    """Picked and changed, two for each particle; particles may share a vertex."""
+    """Read and change two vertices for each particle. Particles may share a vertex."""
     torch.manual_seed(0)
     with use("triton"):
         graphs = nodes(device)
@@ -306,7 +306,7 @@ def test_hidden_layers(D: int, P: int, device: torch.device) -> None:
 
 @pytest.mark.parametrize("columns", [5, 8])
 def test_wide_rows(columns: int, device: torch.device) -> None:
-    """Zeros, or a one, after every row, whatever was there."""
+    """Zeros, or first a one, after every row, whatever the memory held before."""
     rows = pytest.importorskip("pfgnn.ops.triton.rows")
     x = torch.randn(7, columns, device=device)
     cut_out = torch.full((7, 8), torch.nan, device=device)[:, :columns].copy_(x)
@@ -336,7 +336,7 @@ def test_norms_of_rounded_rows_are_not_rounded(device: torch.device) -> None:
 
 
 def test_many_draws_of_one_vertex_give_the_same_gradient_twice() -> None:
-    """On a CPU's several threads, where some of torch's scattered sums depend on who comes first."""
+    """On a CPU with several threads, some of torch's scattered sums depend on the order of the threads."""
     nodes = make_segments(torch.zeros(30, dtype=torch.int64), 1, ordered=True)
     H, vertices = torch.randn(30, 1, 64, requires_grad=True), torch.randint(30, (1, 2048, 1))
     weight = torch.randn(1, 2048, 1, 64)
@@ -362,7 +362,7 @@ def test_a_second_derivative_is_refused_by_kernels(device: torch.device) -> None
 def test_normalise(device: torch.device) -> None:
     torch.manual_seed(0)
     log_weights = torch.randn(6, 5, device=device)
-    log_weights[0, 0] = 300.0  # the others are floored
+    log_weights[0, 0] = 300.0  # the others are at the floor
     assert_twins(normalise, log_weights)
 
 

@@ -1,4 +1,4 @@
-"""The sum of rectified messages: its equation by hand, and the kernel against the plain code."""
+"""The sum of relu messages: compared with its equation, and the kernel compared with the plain code."""
 
 import pytest
 import torch
@@ -26,12 +26,12 @@ def fast_edges(device: torch.device) -> tuple[Segments, Segments]:
 
 
 def coarse(*shape: int, device: torch.device) -> Tensor:
-    """Eighths: half precision has them all, and some messages are exactly 0."""
+    """Multiples of 1/8: exact in half precision, and some messages are exactly 0."""
     return torch.randn(*shape, device=device).mul(8).round() / 8
 
 
 def gradients(mode: str, inputs: list[Tensor], sources: Segments, targets: Segments) -> list[Tensor]:
-    """The result, and the gradient of each input of its weighted sum."""
+    """The result, and the gradients of its weighted sum for each input."""
     leaves = [value.detach().clone().requires_grad_() for value in inputs]
     with use(mode), fresh_memory_is_nan(inputs[0].device):
         out = sum_messages(leaves[0], leaves[1], leaves[2], sources, targets)
@@ -75,7 +75,7 @@ def test_twins_of_rows_that_are_apart(device: torch.device) -> None:
 
 
 def test_twins_of_sources_in_order(device: torch.device) -> None:
-    """A ring, whose edges lie in order of both ends: their sources have no order of their own."""
+    """One loop per node. The edges are sorted by both ends, so that ``sources.order`` is None."""
     n = len(NODES)
     node = torch.arange(n, device=device)
     with use("triton"):
@@ -108,7 +108,7 @@ def test_no_nodes(device: torch.device) -> None:
 
 @pytest.mark.parametrize("half", HALF)
 def test_half_precision(half: torch.dtype, device: torch.device) -> None:
-    """Inputs that half precision has exactly, so that only the results are rounded, or in the interpreter cut off."""
+    """Inputs that are exact in half precision, so that only the results are rounded (truncated in the interpreter)."""
     sources, targets = fast_edges(device)
     inputs = [coarse(len(NODES), 3, 40, device=device), coarse(EDGES, 40, device=device), torch.tensor(1.25).to(device)]
     want = gradients("plain", [value.double() for value in inputs], sources, targets)
@@ -117,7 +117,7 @@ def test_half_precision(half: torch.dtype, device: torch.device) -> None:
     assert [value.dtype for value in got] == [half, half, half, torch.float32]
     for one, other in zip(got, want, strict=True):
         torch.testing.assert_close(one.double(), other, rtol=2**-7, atol=1e-6)
-    torch.testing.assert_close(got[3].double(), want[3], rtol=1e-6, atol=1e-6)  # own's is not rounded
+    torch.testing.assert_close(got[3].double(), want[3], rtol=1e-6, atol=1e-6)  # the gradient of own is not rounded
     for one, other in zip(got, gradients("triton", rounded, sources, targets), strict=True):
         assert torch.equal(one, other)
 

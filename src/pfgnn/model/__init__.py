@@ -1,4 +1,4 @@
-"""The model: PF-GNN, its backbones, and the parts of a step."""
+"""The model: PF-GNN, its backbones, and the parts that make up a step."""
 
 from pfgnn.model.backbones import GAT, GCN, GIN, GINE, GNNML1, MPNN, PNA, mean_log_degree
 from pfgnn.model.belief import Belief

@@ -1,4 +1,4 @@
-"""What all models here share: how they are called, encoded features, and random numbers."""
+"""The base class of all models. It handles the arguments of a call, the feature encoders and the random numbers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 
 
 class Pass(NamedTuple):
-    """The input of one pass, ready to be computed with.
+    """The prepared input of one forward pass.
 
     Fields:
-        H: encoded node features, [N, D].
-        graph: the graphs, their edge features encoded.
-        noise: the random numbers.
-        particles: K.
-        chunk: how many particles are computed at a time.
-        strict: whether to check what parts compute, such as a policy's scores; on a GPU that waits for the device.
+        H: Encoded node features, shape [N, D].
+        graph: The batch of graphs, with encoded edge features.
+        noise: The random numbers of the pass.
+        particles: K, the number of particles.
+        chunk: Number of particles computed at a time.
+        strict: Whether to check intermediate results, such as the policy's scores. On a GPU a check waits for the
+            device.
     """
 
     H: Tensor
@@ -45,13 +46,14 @@ class Pass(NamedTuple):
 
 
 class GraphModel(nn.Module, ABC):
-    """A model of graphs: it encodes the features of a batch, then a subclass predicts.
+    """Base class: encodes the features of a batch of graphs. Subclasses predict from them.
 
     Args:
-        width: D.
-        in_channels: number of continuous node features, or category counts per column, or 0 for none.
-        edge_channels: the same for edges; None hands ``edge_attr`` to the backbone as it is.
-        particles: K; may be changed at each call.
+        width: D, the width of the embeddings.
+        in_channels: Number of continuous node features, or for categorical features the number of categories of each
+            column, or 0 if there are no node features.
+        edge_channels: The same for edge features. With None, ``edge_attr`` goes to the backbone unencoded.
+        particles: K, the default number of particles. Each call can use another number.
     """
 
     def __init__(
@@ -62,13 +64,14 @@ class GraphModel(nn.Module, ABC):
         self.particles = check_positive("particles", particles)
         self.encode_nodes = encoder("x", in_channels, width)
         self.encode_edges = None if edge_channels is None else encoder("edge_attr", edge_channels, width)
-        # The seed of the next training pass. Saved with the parameters, so that a resumed run draws as if unbroken.
+        # Counts the training passes without a given seed; each takes the new count as its seed. It is saved with the
+        # parameters, so that a resumed run makes the same draws as an uninterrupted one.
         self.register_buffer("passes", torch.zeros((), dtype=torch.int64))
         self.passes: Tensor
 
     @abstractmethod
     def predict(self, given: Pass) -> Output:
-        """Compute the output of a pass."""
+        """Compute the output of a pass from its prepared input."""
 
     def forward(
         self,
@@ -85,20 +88,21 @@ class GraphModel(nn.Module, ABC):
     ) -> Output:
         """Predict for a batch of graphs, given as tensors, as a PyG ``Data`` or ``Batch``, or as a GraphBatch.
 
-        Tensors and PyG's are checked. A GraphBatch was checked when it was made.
+        Tensors and PyG objects are checked. A GraphBatch is not, because it was checked when it was made.
 
         Args:
-            x: node features [N, F]; None where there are none and ``batch`` tells the number of nodes. Or all graphs.
-            edge_index: directed edges [2, E], source and target; an undirected edge stands in both directions.
-            edge_attr: edge features [E, Fe].
-            batch: graph number of each node [N], sorted; None for one graph.
+            x: Node features, shape [N, F]. None if there are none; then ``batch`` gives the number of nodes. Or a
+                ``Data``, ``Batch`` or GraphBatch, which holds everything up to ``batch``.
+            edge_index: Source and target of each edge, shape [2, E]. An undirected edge is given in both directions.
+            edge_attr: Edge features, shape [E, Fe].
+            batch: Graph number of each node, sorted, shape [N]. None if there is only one graph.
             particles: K for this call.
-            seed: of all draws. By default 0 in evaluation, and a new one each pass in training.
-            graph_key: a number per graph [G] that its draws depend on; by default made from its edges, and in a
-                training pass without a seed from its place too.
-            node_key: a number per node [N], likewise; by default the node's position in its graph.
-            chunk: particles computed at a time, to bound memory, and computed again for the gradient; the numbers stay
-                the same.
+            seed: Seed of all draws. By default 0 in evaluation, and a new one in each training pass.
+            graph_key: One integer per graph, shape [G]. The draws of a graph depend on it. By default it is made from
+                the edges of the graph, and in a training pass without a seed also from its position in the batch.
+            node_key: One integer per node, shape [N], used in the same way. By default the position in its graph.
+            chunk: Number of particles computed at a time, to limit memory. They are computed again in the backward
+                pass. The results do not change.
         """
         K = self.particles if particles is None else check_positive("particles", particles)
         graph = as_batch(x, edge_index, edge_attr, batch, graph_key, node_key)
@@ -106,14 +110,15 @@ class GraphModel(nn.Module, ABC):
         return self.predict(self.prepare(graph, seed, strict)._replace(particles=K, chunk=self._chunk(chunk, K)))
 
     def prepare(self, graph: GraphBatch, seed: int | Tensor | None = None, strict: bool = True) -> Pass:
-        """Encode the features (line 3) and bind the noise of a pass with all particles at once."""
+        """Encode the features (line 3) and set up the noise, for a pass with the default K in one chunk."""
         H = self._encode_nodes(graph, strict)
         graph = graph.with_fields(edge_attr=self._encode_edges(graph, H.dtype, strict))
         with graph.edges_being_sorted():
             graph_key, node_key = graph.graph_key, graph.node_key
             if graph_key is None:
                 graph_key = default_graph_key(graph)
-                if self.training and seed is None:  # equal graphs of a batch draw apart, as a baseline over it needs
+                # Equal graphs in one batch then get different draws. A baseline over the batch needs this.
+                if self.training and seed is None:
                     graph_key = fold(graph_key, torch.arange(graph.num_graphs, device=H.device))
             if node_key is None:
                 node_key = default_node_key(graph)
@@ -146,21 +151,23 @@ class GraphModel(nn.Module, ABC):
 
     @property
     def in_chunks(self) -> bool:
-        """Whether training may compute some particles at a time: no part looks at all of them at once."""
+        """Whether training may compute the particles in chunks: no part of the model needs all of them at once."""
         return not any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules()) and self.apart
 
     @property
     def apart(self) -> bool:
-        """Whether a particle's refinement does not depend on the others'."""
+        """Whether each particle is refined independently of the others."""
         return not any(isinstance(part, Exchange) and part.of_mean is not None for part in self.modules())
 
     def _chunk(self, chunk: int | None, K: int) -> int:
         if chunk is None:
             return K
         if not self.apart:
-            raise InputError("chunk must be None where particles exchange their mean, for each needs all the others")
+            raise InputError("chunk must be None if particles exchange their mean, because each needs all the others")
         if self.training and not self.in_chunks:
-            raise InputError("chunk must be None in training with batch normalisation or dropout, whose numbers change")
+            raise InputError(
+                "chunk must be None in training with batch normalisation or dropout, because it would change the result"
+            )
         return check_positive("chunk", chunk)
 
     def _seed(self, seed: int | Tensor | None) -> int | Tensor:

@@ -1,4 +1,4 @@
-"""The belief: K weighted colourings of each graph, and what one does with its weights."""
+"""The belief: K weighted colourings (particles) of each graph."""
 
 import math
 from typing import NamedTuple
@@ -13,8 +13,10 @@ from pfgnn.ops.segments import Segments
 class Belief(NamedTuple):
     """b_t(G) = ⟨H_t^k, w_t^k⟩ for k = 1..K (Equation 3), for each of G graphs.
 
-    Fields: ``embeddings`` H [N, K, D], or [N, 1, D] while all particles are equal; ``log_weights`` log w [G, K],
-    normalised over K; ``used`` [N, K], the vertices a particle has individualised, or None if they are not tracked.
+    Fields:
+        embeddings: H, shape [N, K, D], or [N, 1, D] while all particles are equal.
+        log_weights: log w, normalised over K, shape [G, K].
+        used: Which vertices each particle has individualised, shape [N, K]. None unless ``mask_used`` is set.
     """
 
     embeddings: Tensor
@@ -23,11 +25,11 @@ class Belief(NamedTuple):
 
     @property
     def weights(self) -> Tensor:
-        """w [G, K], each row summing to 1."""
+        """The weights w, shape [G, K]. Each row sums to 1."""
         return self.log_weights.exp()
 
     def take(self, particles: slice) -> "Belief":
-        """The belief's particles of one slice, weights as they are."""
+        """The particles in a slice. Their weights are not normalised again."""
         shared = self.embeddings.shape[1] == 1
         return Belief(
             self.embeddings if shared else self.embeddings[:, particles],
@@ -36,7 +38,13 @@ class Belief(NamedTuple):
         )
 
     def select(self, ancestors: Tensor, log_weights: Tensor, nodes: Segments) -> "Belief":
-        """Particle k becomes a copy of its ancestor, with new weights: ancestors, log_weights [G, K]."""
+        """Replace each particle by a copy of its ancestor, and set new weights.
+
+        Args:
+            ancestors: Number of the particle that is copied to each place, shape [G, K].
+            log_weights: New log weights, shape [G, K].
+            nodes: The nodes of each graph.
+        """
         used = None if self.used is None else self.used.gather(1, ancestors[nodes.index])
         shared = self.embeddings.shape[1] == 1  # all particles are equal
         embeddings = self.embeddings if shared else select_particles(self.embeddings, ancestors, nodes)
@@ -44,8 +52,15 @@ class Belief(NamedTuple):
 
 
 def initial_belief(embeddings: Tensor, particles: int, num_graphs: int, track_used: bool) -> Belief:
-    """K equal particles of weight 1/K (line 4): embeddings [N, D], kept once until the particles part."""
-    dtype = torch.promote_types(embeddings.dtype, torch.float32)  # in bf16 a weight would be a per cent off
+    """K equal particles, each of weight 1/K (line 4). The embeddings are stored once, as all particles are equal.
+
+    Args:
+        embeddings: H, shape [N, D].
+        particles: K.
+        num_graphs: G.
+        track_used: Whether to track which vertices each particle has individualised.
+    """
+    dtype = torch.promote_types(embeddings.dtype, torch.float32)  # in bfloat16 a weight could be off by one per cent
     log_weights = embeddings.new_full((num_graphs, particles), -math.log(particles), dtype=dtype)
     used = None
     if track_used:
@@ -54,5 +69,12 @@ def initial_belief(embeddings: Tensor, particles: int, num_graphs: int, track_us
 
 
 def effective_sample_size(log_weights: Tensor) -> Tensor:
-    """1 / Σ_k w_k², from 1 (one particle has it all) to K (uniform): normalised [G, K] -> [G]."""
+    """Effective sample size 1 / Σ_k w_k²: 1 if one particle has all the weight, K if the weights are uniform.
+
+    Args:
+        log_weights: Normalised log weights, shape [G, K].
+
+    Returns:
+        Effective sample size of each graph, shape [G].
+    """
     return (-torch.logsumexp(2 * log_weights, 1)).exp()

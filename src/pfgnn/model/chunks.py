@@ -1,4 +1,4 @@
-"""Some particles at a time: less memory, the same numbers."""
+"""Computing the particles in chunks. This needs less memory and gives the same result."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,20 +9,29 @@ from torch.utils.checkpoint import checkpoint
 
 
 class Chunks:
-    """K particles in chunks of one size.
+    """K particles, split into chunks.
 
     Args:
         particles: K.
-        size: particles computed at a time.
+        size: Number of particles in a chunk. The last chunk may be smaller.
     """
 
     def __init__(self, particles: int, size: int) -> None:
         self.parts = [slice(k, min(k + size, particles)) for k in range(0, particles, size)]
 
     def run(self, compute: Callable[..., Sequence[Tensor]], *arguments: Any) -> list[Tensor]:
-        """compute(part, *arguments) for each chunk; its tensors [N, k, ...] side by side, [N, K, ...].
+        """Call ``compute`` on each chunk and concatenate the results along the particle axis.
 
-        With several chunks nothing is stored for the gradient. Backward computes each chunk again, with the same draws.
+        With several chunks, nothing is stored for the gradient: the backward pass computes each chunk again, with the
+        same draws.
+
+        Args:
+            compute: Called as compute(part, *arguments), where part is the slice of particles. It returns tensors of
+                shape [N, k, ...].
+            arguments: The other arguments of ``compute``.
+
+        Returns:
+            One tensor of shape [N, K, ...] for each tensor that ``compute`` returns.
         """
         if len(self.parts) == 1:
             return list(compute(self.parts[0], *arguments))
@@ -33,6 +42,7 @@ class Chunks:
 def _again(compute: Callable[..., Sequence[Tensor]], *arguments: Any) -> Sequence[Tensor]:
     if not torch.is_grad_enabled():
         return compute(*arguments)
-    # Our draws need no random state of torch; a foreign backbone's dropout does. A capture knows none.
+    # A backbone from elsewhere may use torch's own dropout, so its random state must be restored. Our draws do not need
+    # it. While a CUDA graph is captured, the state cannot be read.
     keep = not (torch.cuda.is_available() and torch.cuda.is_current_stream_capturing())
     return checkpoint(compute, *arguments, use_reentrant=False, preserve_rng_state=keep)

@@ -1,4 +1,4 @@
-"""What a layer may know of the particles it refines, beside their embeddings."""
+"""Information about the particles that a layer can use, beside their embeddings."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ class Context(NamedTuple):
     """The particles of a step, as the layers of its refinement see them.
 
     Fields:
-        noise: the random numbers of this pass.
+        noise: The random numbers of this pass.
         step: t, or 0 before the first individualisation.
-        particles: the numbers of the particles, [K].
-        vertices: the vertices that the step has individualised, [G, K, m]; None before the first step.
-        log_weights: log w of the particles after the draw, [G, K]; None before the first step.
+        particles: Numbers of the particles, shape [K].
+        vertices: The vertices that this step individualised, shape [G, K, m]. None before the first step.
+        log_weights: log w of the particles after the draw, shape [G, K]. None before the first step.
     """
 
     noise: Noise

@@ -1,7 +1,7 @@
-"""The representation PF-GNN approximates, computed exactly: every path of the search tree, no sampling.
+"""The representation that PF-GNN approximates, computed exactly from every path of the search tree.
 
-For small graphs and few steps: T steps on n vertices are n^T paths. The K → ∞ limit of a forward pass, the
-paper's Equations 1 and 2, and Theorem 2's K.
+Only for small graphs and few steps: T steps on n vertices give n^T paths. This module computes the K → ∞ limit of a
+forward pass, the paper's Equations 1 and 2, and the K of Theorem 2.
 """
 
 import math
@@ -26,9 +26,14 @@ from pfgnn.ops.weigh import normalise
 class Level(NamedTuple):
     """All P paths I of t vertices that have positive probability, and their colourings.
 
-    Fields: ``embeddings`` [n, P, D]; ``log_prob`` [P], log P(I), policy probabilities multiplied along the path;
-    ``log_observation`` [P], log Π f_obs along it; ``vertices`` [P, t]; ``parents`` [P], each path's position in
-    the level before; ``used`` [n, P] or None; ``layers``, the outputs of the refinement's layers, if they are read.
+    Fields:
+        embeddings: The colouring of each path, shape [n, P, D].
+        log_prob: log P(I), the sum of the policy's log probabilities along the path, shape [P].
+        log_observation: log Π f_obs along the path, shape [P].
+        vertices: The vertices of each path, shape [P, t].
+        parents: Position of each path's parent in the level before, shape [P].
+        used: Which vertices each path has individualised, shape [n, P]. None unless ``mask_used`` is set.
+        layers: Outputs of the refinement's layers. Empty unless the readout reads them.
     """
 
     embeddings: Tensor
@@ -40,12 +45,17 @@ class Level(NamedTuple):
     layers: list[Tensor]
 
     def belief(self) -> Belief:
-        """The exact belief of this level: weights ∝ P(I) Π f_obs."""
+        """The exact belief of this level, with weights ∝ P(I) Π f_obs."""
         return Belief(self.embeddings, normalise((self.log_prob + self.log_observation)[None]), self.used)
 
 
 class Tree(NamedTuple):
-    """The ``levels`` 0..T of one graph's tree, and the ``graph``."""
+    """The search tree of one graph.
+
+    Fields:
+        levels: The levels 0 to T.
+        graph: The graph.
+    """
 
     levels: list[Level]
     graph: GraphBatch
@@ -54,11 +64,19 @@ class Tree(NamedTuple):
 def enumerate_tree(
     model: PFGNN, x: Tensor | None, edge_index: Tensor, edge_attr: Tensor | None = None, batch: Tensor | None = None
 ) -> Tree:
-    """Every path of T vertices of one graph, under the model's policy; arguments as in the model's forward."""
+    """Enumerate every path of T vertices of one graph, under the model's policy.
+
+    Args:
+        model: The model.
+        x: Node features, shape [n, F], or None.
+        edge_index: Source and target of each edge, shape [2, E].
+        edge_attr: Edge features, shape [E, Fe], or None.
+        batch: Graph number of each node, all 0, shape [n]. Needed if x is None.
+    """
     H, graph, noise, *_ = model.prepare(GraphBatch.from_tensors(x, edge_index, edge_attr, batch), seed=0)
     if graph.num_graphs != 1 or model.sample.vertices != 1 or model.individualise.stochastic:
         raise InputError(
-            "enumeration needs one graph, one vertex a step and an individualisation that draws nothing, "
+            "enumeration needs one graph, one vertex per step and an individualisation without randomness, "
             f"but there are {graph.num_graphs} graphs, vertices={model.sample.vertices} "
             f"and {type(model.individualise).__name__}"
         )
@@ -71,7 +89,7 @@ def enumerate_tree(
     for t in range(1, model.steps + 1):
         last = levels[-1]
         log_p = log_probabilities(model.policy(last.embeddings, graph), allowed_vertices(last.used, graph), graph)
-        possible = (log_p > FORBIDDEN / 2).T.nonzero()  # [P', 2]: every path with every vertex it may draw next
+        possible = (log_p > FORBIDDEN / 2).T.nonzero()  # [P', 2]: pairs of a path and a vertex that it may draw next
         parents, v = possible.unbind(1)
         log_prob = last.log_prob[parents] + log_p[v, parents]
         drawn = v[None, :, None]  # [1, P', 1]
@@ -97,7 +115,11 @@ def enumerate_tree(
 
 
 def exact_features(model: PFGNN, tree: Tree) -> Tensor:
-    """f̃(G) of line 15 with the exact belief in place of K particles: [1, (T + 1) D'] or [n, (T + 1) D']."""
+    """f̃(G) of line 15, with the exact belief in place of K particles.
+
+    Returns:
+        The features, shape [1, (T + 1) D'], or [n, (T + 1) D'] at node level.
+    """
     return embedding(
         [
             model.readout.read(t, level.belief(), tree.graph, level.layers, level.vertices[None, :, -1:] if t else None)
@@ -107,14 +129,14 @@ def exact_features(model: PFGNN, tree: Tree) -> Tensor:
 
 
 def exact_prediction(model: PFGNN, tree: Tree) -> Tensor:
-    """What a forward pass tends to as K → ∞: [1, C] or [n, C]."""
+    """The limit of a forward pass as K → ∞, shape [1, C], or [n, C] at node level."""
     return model.readout.head(exact_features(model, tree))
 
 
 def path_predictions(model: PFGNN, tree: Tree) -> Tensor:
-    """The prediction of each path alone, as one particle (K = 1) would make it: [P, C] or [P n, C]."""
+    """The prediction from each path alone, as from one particle (K = 1), shape [P, C], or [P n, C] at node level."""
     if not model.apart:
-        raise InputError("exchange must not tell the mean here, for a path alone has no others to take it of")
+        raise InputError("exchange must have mean=False here, because a single path has no other particles")
     path = torch.arange(len(tree.levels[-1].log_prob), device=tree.graph.batch.device)
     single = copies(tree.graph, len(path))
     readings = []
@@ -128,22 +150,46 @@ def path_predictions(model: PFGNN, tree: Tree) -> Tensor:
 
 
 def _one_each(H: Tensor, path: Tensor) -> Tensor:
-    """One graph a path, with the path's colouring as its only particle: [n, P', D], path [P] -> [P n, 1, D]."""
+    """Make one graph per path, with the path's colouring as its only particle.
+
+    Args:
+        H: Colourings of the paths of a level, shape [n, P', D].
+        path: Numbers of the paths to take, shape [P].
+
+    Returns:
+        The colourings, graph after graph, shape [P n, 1, D].
+    """
     return H[:, path].transpose(0, 1).flatten(0, 1)[:, None]
 
 
 def node_sum(H: Tensor) -> Tensor:
-    """ψ(G, π) = Σ_v h_v, the simplest multiset function: [n, P, D] -> [P, D]."""
+    """ψ(G, π) = Σ_v h_v, the simplest multiset function, from H [n, P, D] to [P, D]."""
     return H.sum(0)
 
 
 def sum_representation(tree: Tree, psi: Callable[[Tensor], Tensor] = node_sum) -> Tensor:
-    """Equation 1 before ρ: Σ_I ψ(G, π_T^I) over all paths I to level T: [D]. ψ maps [n, P, D] to [P, D]."""
+    """Equation 1 without ρ: Σ_I ψ(G, π_T^I) over all paths I to level T.
+
+    Args:
+        tree: The tree.
+        psi: ψ, which maps [n, P, D] to [P, D].
+
+    Returns:
+        The sum, shape [D].
+    """
     return psi(tree.levels[-1].embeddings).sum(0)
 
 
 def expected_representation(tree: Tree, psi: Callable[[Tensor], Tensor] = node_sum) -> Tensor:
-    """Equation 2: E ψ(G, π_T^I), paths weighed by their probability (under a uniform policy: 1/|Π|): [D]."""
+    """Equation 2: E ψ(G, π_T^I), with each path weighted by its probability (1/|Π| under a uniform policy).
+
+    Args:
+        tree: The tree.
+        psi: ψ, which maps [n, P, D] to [P, D].
+
+    Returns:
+        The expectation, shape [D].
+    """
     leaf = tree.levels[-1]
     return leaf.log_prob.exp() @ psi(leaf.embeddings)
 
@@ -151,8 +197,14 @@ def expected_representation(tree: Tree, psi: Callable[[Tensor], Tensor] = node_s
 def paths_needed(bound: float, dimensions: int, delta: float, epsilon: float) -> int:
     """Theorem 2: K = ⌈8 M² ln(4 D / δ) / ε²⌉.
 
-    With K sampled paths the max-norm distance of two graphs' representations, of D values in [-M, M], is off
-    by at most ε with probability 1 - δ.
+    The representation of a graph has D values in [-M, M]. With K sampled paths, the max-norm distance between the
+    representations of two graphs has an error of at most ε, with probability 1 - δ.
+
+    Args:
+        bound: M.
+        dimensions: D.
+        delta: δ, between 0 and 1.
+        epsilon: ε.
     """
     for name, value, allowed in (
         ("bound", bound, bound > 0),

@@ -1,4 +1,4 @@
-"""Exchange: what the particles of a graph tell each other in every layer of a refinement."""
+"""Exchange of information between the particles of a graph, in every layer of a refinement."""
 
 from torch import Tensor, nn
 
@@ -11,18 +11,17 @@ from pfgnn.ops.exchange import listen
 class Exchange(nn.Module):
     """y_u^k ← y_u^k + MLP_B(h_v^k) + MLP_A(Σ_j w_j h_u^j), with v the vertex that particle k individualised last.
 
-    The first term tells every vertex the embedding of its particle's marked vertex. The second one tells every particle
-    the mean particle. Neither depends on the order of the particles.
+    h is the input of a layer, and y its output before the norm. The first added term gives every vertex the embedding
+    of the vertex that its particle individualised. The second one gives every particle the mean particle. Neither term
+    depends on the order of the particles.
 
-    The mean makes what a particle sees depend on which others were drawn. A network may learn to use that, and then it
-    needs the same K at test as in training. So the mean is off by default.
+    With the mean, the result of a particle depends on which other particles were drawn. A network may learn to rely on
+    this, and then it needs the same K at test time as in training. So the mean is off by default.
 
     Args:
         width: D.
-        mark: whether the first term is there.
-        mean: whether the second term is there.
-
-    Shapes: h [N, K, D] and the context of K particles -> h, the second term [N, D] and the first [G, K, D].
+        mark: Whether to add the first term.
+        mean: Whether to add the second term.
     """
 
     def __init__(self, width: int, mark: bool = True, mean: bool = False) -> None:
@@ -32,7 +31,18 @@ class Exchange(nn.Module):
         self.of_mark = MLP(width, width, width) if mark else None
 
     def forward(self, h: Tensor, graph: GraphBatch, context: Context) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """A layer's input h itself, and both terms, which :func:`tell` adds to the layer's output before the norm."""
+        """Compute both terms. :func:`pfgnn.ops.exchange.tell` adds them to the output of the layer, before the norm.
+
+        Args:
+            h: Input of the layer, shape [N, K, D].
+            graph: The batch of graphs.
+            context: Context of the K particles.
+
+        Returns:
+            h itself, shape [N, K, D]. Use it as the input of the layer; see :func:`pfgnn.ops.exchange.listen`.
+            The second term, shape [N, D], or None.
+            The first term, shape [G, K, D], or None.
+        """
         assert context.log_weights is not None
         assert context.vertices is not None
         h, mean, mark = listen(

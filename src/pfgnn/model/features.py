@@ -1,4 +1,4 @@
-"""From raw node or edge features to embeddings of the model's width."""
+"""Encoders of node or edge features, to embeddings of the model's width."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,13 @@ from pfgnn.ops.embedding import look_up
 
 
 class Continuous(nn.Module):
-    """h = W x + b for continuous features x [N, F] -> [N, D]."""
+    """h = W x + b for continuous features, from x [N, F] to h [N, D].
+
+    Args:
+        name: Name of the features, for error messages.
+        channels: F, the number of columns.
+        width: D.
+    """
 
     def __init__(self, name: str, channels: int, width: int) -> None:
         super().__init__()
@@ -20,7 +26,7 @@ class Continuous(nn.Module):
         self.linear = nn.Linear(channels, width)
 
     def check(self, x: Tensor) -> None:
-        """A sentence, if the features do not fit."""
+        """Raise an InputError if the number of columns is wrong."""
         columns = 1 if x.dim() == 1 else x.flatten(1).shape[1]
         if columns != self.linear.in_features:
             raise InputError(f"{self.name} must have {self.linear.in_features} columns, but it has {columns}")
@@ -32,7 +38,13 @@ class Continuous(nn.Module):
 
 
 class Categorical(nn.Module):
-    """h = Σ_c E_c[x_c] for categorical columns x [N, C] with given numbers of categories -> [N, D]."""
+    """h = Σ_c E_c[x_c] for categorical features, from x [N, C] to h [N, D]. E_c is a learned table for column c.
+
+    Args:
+        name: Name of the features, for error messages.
+        categories: Number of categories of each of the C columns.
+        width: D.
+    """
 
     def __init__(self, name: str, categories: Sequence[int], width: int) -> None:
         super().__init__()
@@ -41,7 +53,7 @@ class Categorical(nn.Module):
         self.tables = nn.ModuleList(nn.Embedding(size, width) for size in self.categories)
 
     def check(self, x: Tensor) -> None:
-        """A sentence, if the features do not fit."""
+        """Raise an error if the type, the number of columns or a category number is wrong."""
         x = x[:, None] if x.dim() == 1 else x
         if x.is_floating_point() or x.dtype == torch.bool:
             raise InputTypeError(f"{self.name} must hold category numbers (int), but it has dtype {x.dtype}")
@@ -62,7 +74,14 @@ class Categorical(nn.Module):
 
 
 class Constant(nn.Module):
-    """The same learned h for every row, where there are no features (the text's H0, not the listing's)."""
+    """The same learned h for every row, used if there are no features.
+
+    This is H0 in the text of the paper. The listing has the identity matrix, which depends on the order of the nodes.
+
+    Args:
+        name: Name of the features, for error messages.
+        width: D.
+    """
 
     def __init__(self, name: str, width: int) -> None:
         super().__init__()
@@ -70,20 +89,29 @@ class Constant(nn.Module):
         self.value = nn.Parameter(torch.randn(width))
 
     def check(self, x: Tensor) -> None:
-        """A sentence, if there are features after all."""
+        """Raise an InputError if there are features."""
         if x.dim() > 1 and x.shape[1]:
-            raise InputError(f"{self.name} must have no columns for a model built with 0 of them, not {x.shape[1]}")
+            raise InputError(
+                f"{self.name} must have 0 columns, because the model was built with 0, but it has {x.shape[1]}"
+            )
 
     def forward(self, x: Tensor) -> Tensor:
-        """One row per row of ``x``, of shape [N] or [N, 0] -> [N, D]."""
+        """Return h for each row of x, from x [N] or [N, 0] to [N, D]."""
         return self.value.expand(len(x), -1)
 
 
 def encoder(name: str, channels: int | Sequence[int], width: int) -> Continuous | Categorical | Constant:
-    """The encoder for ``channels``: a number of continuous columns, category counts per column, or 0 for none."""
+    """Make the encoder of some features.
+
+    Args:
+        name: Name of the features, for error messages.
+        channels: Number of continuous columns, or a list with the number of categories of each column, or 0 if there
+            are no features.
+        width: D.
+    """
     if isinstance(channels, Sequence) and not isinstance(channels, str):
         if not channels:
-            raise InputError(f"{name} channels must name at least one column's categories, but it is empty")
+            raise InputError(f"{name} channels must list the categories of at least one column, but it is empty")
         return Categorical(name, channels, width)
     number = check_positive(f"{name} channels", channels, least=0)
     return Continuous(name, number, width) if number else Constant(name, width)

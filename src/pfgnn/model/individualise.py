@@ -1,4 +1,4 @@
-"""Individualisation: give the drawn vertices a colour of their own (line 8)."""
+"""Individualisation: give each drawn vertex a colour of its own (line 8)."""
 
 from abc import ABC, abstractmethod
 
@@ -20,13 +20,13 @@ from pfgnn.registry import Registry
 
 
 class Individualise(nn.Module, ABC):
-    """What happens to the embeddings H of a particle that has drawn vertices.
+    """Base class: changes the embeddings H of each particle at or around its drawn vertices.
 
-    Args: width: D.
-    Shapes: H [N, K, D] or [N, 1, D], vertices [G, K, m] -> [N, K, D].
+    Args:
+        width: D.
     """
 
-    stochastic = False
+    stochastic = False  # whether forward uses the noise
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -34,18 +34,30 @@ class Individualise(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
-        """Individualise the drawn vertices of every particle; see the class."""
+        """Individualise the drawn vertices of every particle.
+
+        Args:
+            H: Embeddings, shape [N, K, D], or [N, 1, D] while all particles are equal.
+            draw: The drawn vertices, shape [G, K, m].
+            graph: The batch of graphs.
+            noise: The random numbers of the pass.
+            step: t.
+            particles: Numbers of the particles, shape [K].
+
+        Returns:
+            The new embeddings, shape [N, K, D].
+        """
 
 
 INDIVIDUALISATIONS: Registry[Individualise] = Registry("individualisation")
 
 
 class Recolour(Individualise):
-    """H_v ← recolour(h_v) on the first ``share`` of the dimensions, all else untouched.
+    """h_v ← recolour(h_v) for each drawn vertex v. All other vertices stay as they are. Subclasses define recolour.
 
-    Subclasses say how to recolour.
-
-    Args: width: D.  share: the part of the dimensions that changes, 0 < share ≤ 1.
+    Args:
+        width: D.
+        share: Share of the dimensions that changes, 0 < share ≤ 1. These are the first ones.
     """
 
     def __init__(self, width: int, share: float = 1.0) -> None:
@@ -55,7 +67,7 @@ class Recolour(Individualise):
         self.dimensions = max(1, round(share * width))
 
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
-        """Individualise the drawn vertices of every particle; see the class."""
+        """Individualise the drawn vertices of every particle; see :class:`Individualise`."""
         h = pick_vertices(H, draw.vertices, noise.nodes)  # [G, K, m, D]
         change = self.recolour(h, noise, step, particles) - h
         if self.dimensions < self.width:
@@ -64,11 +76,18 @@ class Recolour(Individualise):
 
     @abstractmethod
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
-        """The new embeddings of the drawn vertices: [G, K, m, D] -> [G, K, m, D]."""
+        """Return the new embeddings of the drawn vertices, shape [G, K, m, D].
+
+        Args:
+            h: Embeddings of the drawn vertices, shape [G, K, m, D].
+            noise: The random numbers of the pass.
+            step: t.
+            particles: Numbers of the particles, shape [K].
+        """
 
 
 class Learned(Recolour):
-    """A recolouring by an MLP."""
+    """Base class of the recolourings with an MLP."""
 
     def __init__(self, width: int, share: float = 1.0) -> None:
         super().__init__(width, share)
@@ -86,7 +105,7 @@ class Multiplicative(Learned):
 
 @INDIVIDUALISATIONS.register("multiplicative_relu")
 class MultiplicativeRelu(Multiplicative):
-    """h_v ← h_v ⊙ relu(MLP(h_v)), as in the program that the paper's authors released."""
+    """h_v ← h_v ⊙ relu(MLP(h_v)), as in the code released by the paper's authors."""
 
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """h ⊙ relu(MLP(h))."""
@@ -95,7 +114,7 @@ class MultiplicativeRelu(Multiplicative):
 
 @INDIVIDUALISATIONS.register("additive")
 class Additive(Learned):
-    """h_v ← h_v + MLP(h_v); moves a zero embedding too."""
+    """h_v ← h_v + MLP(h_v). Unlike :class:`Multiplicative`, it also changes an embedding that is zero."""
 
     def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """h + MLP(h)."""
@@ -107,17 +126,18 @@ class ByDistance(Additive):
     """h_u ← h_u + E_t[min(d(u, v), d_max + 1)] for every vertex u, after h_v ← h_v + MLP(h_v).
 
     Refinement after an individualisation first finds the distances to the individualised vertex v. Here the network
-    is told them, so it need not learn to carry the mark of one vertex through its layers.
+    gets them as input. So it does not have to learn to carry the mark of one vertex through its layers.
 
-    d(u, v) counts the edges of a shortest path from v to u. Edges are followed in their direction. Their features do
-    not count. All vertices beyond d_max share the last row with those that v cannot reach. If a particle individualises
-    several vertices at once, the nearest one counts.
+    d(u, v) is the number of edges on a shortest path from v to u. Edges are followed in their direction. Edge features
+    have no effect. Vertices farther than d_max and vertices that cannot be reached from v share the last row of E_t. If
+    a particle individualises several vertices at once, the distance to the nearest one is used.
 
     Args:
         width: D.
-        steps: T; each step has a table E_t of its own.
+        steps: T. Each step has its own table E_t.
         max_distance: d_max.
-        share: see :class:`Recolour`; it limits the recolouring of v, not the distances.
+        share: Share of the dimensions in which h_v is recoloured; see :class:`Recolour`. The distances change all
+            dimensions.
     """
 
     def __init__(self, width: int, steps: int, max_distance: int = 5, share: float = 1.0) -> None:
@@ -127,20 +147,20 @@ class ByDistance(Additive):
         self.tables = nn.Parameter(torch.randn(self.steps, max_distance + 2, width))
 
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
-        """Individualise the drawn vertices of every particle; see the class."""
+        """Individualise the drawn vertices of every particle; see :class:`Individualise`."""
         H = super().forward(H, draw, graph, noise, step, particles)
         d = distances(draw.vertices, draw.valid, self.max_distance, graph.sources, graph.targets)  # [N, K]
         return H + look_up(self.tables[step - 1], d.flatten()).view_as(H)
 
 
 class StraightThrough(Individualise):
-    """h_u ← h_u + s (inner(h)_u - h_u), s = 1 in value, with the gradient of P(v) (Jang et al., ICLR 2017).
+    """h_u ← h_u + s (inner(h)_u - h_u), where s has the value 1 and the gradient of P(v) (Jang et al., ICLR 2017).
 
-    The mark of the drawn vertex v is as ``inner`` makes it. Its strength s carries the gradient of the loss to the
-    policy, as if the mark had been scaled by P(v): the straight-through estimate at the vertices that were drawn.
+    The result is that of ``inner``. The factor s carries the gradient of the loss to the policy, as if the change had
+    been multiplied by P(v). This is the straight-through estimator at the drawn vertices v.
 
     Args:
-        inner: how vertices are individualised.
+        inner: The individualisation.
     """
 
     def __init__(self, inner: Individualise) -> None:
@@ -149,7 +169,7 @@ class StraightThrough(Individualise):
         self.stochastic = inner.stochastic
 
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
-        """Individualise the drawn vertices of every particle; see the class."""
+        """Individualise the drawn vertices of every particle; see :class:`Individualise`."""
         marked = self.inner(H, draw, graph, noise, step, particles)
         p = draw.log_prob.exp()
         strength = spread(1 + (p - p.detach()), graph.nodes)[..., None].to(marked.dtype)  # [N, K, 1]
@@ -158,7 +178,7 @@ class StraightThrough(Individualise):
 
 @INDIVIDUALISATIONS.register("random")
 class RandomNormal(Recolour):
-    """h_v ← h_v ⊙ ε, ε ~ N(0, 1): the paper's ablation, its MLP replaced by noise."""
+    """h_v ← h_v ⊙ ε with ε ~ N(0, 1). In this ablation of the paper, noise replaces the MLP."""
 
     stochastic = True
 

@@ -1,4 +1,4 @@
-"""The MLP that most parts of the model have."""
+"""The MLP with one hidden layer that most parts of the model use."""
 
 from torch import Tensor, nn
 
@@ -6,13 +6,19 @@ from pfgnn.ops.mlp import two_layers
 
 
 class MLP(nn.Sequential):
-    """W₂ relu(W₁ x + b₁) + b₂. Args: inputs, hidden, outputs: numbers of features. Shapes: [..., F] -> [..., C]."""
+    """y = W₂ relu(W₁ x + b₁) + b₂, from x [..., F] to y [..., C].
+
+    Args:
+        inputs: F, the number of input features.
+        hidden: Number of hidden features.
+        outputs: C, the number of output features.
+    """
 
     def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
         super().__init__(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Compute it; see the class."""
+        """Apply the MLP; see the class."""
         first, last = self[0], self[2]
         assert isinstance(first, nn.Linear)
         assert isinstance(last, nn.Linear)

@@ -1,7 +1,8 @@
-"""Normalisation of node embeddings between layers: per graph and particle, around a mark, batch, layer, none.
+"""Normalisation of node embeddings between layers.
 
-All take embeddings [N, ..., D] with the nodes first, and the graphs they belong to. Where particles have individualised
-a vertex, they may take the weights of the nodes in a mean around it, near [N, K].
+All norms take embeddings [N, ..., D], with the nodes on the first axis, and the batch of graphs. An optional argument
+``near`` [N, K] gives each node a weight in the means of the norm. :class:`MarkNorm` computes these weights, and
+:class:`GraphNorm` uses them. The other norms ignore them.
 """
 
 from abc import ABC, abstractmethod
@@ -20,14 +21,33 @@ from pfgnn.registry import Registry
 
 
 class Norm(nn.Module, ABC):
-    """A normalisation, and what follows it in a layer."""
+    """Base class: a normalisation, and the activation and residual that follow it in a layer."""
 
     @abstractmethod
     def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
-        """Normalise: h [N, ..., D] -> [N, ..., D]."""
+        """Return norm(h).
+
+        Args:
+            h: Embeddings, shape [N, ..., D].
+            graph: The batch of graphs.
+            near: Weight of each node in the means, shape [N, K].
+
+        Returns:
+            The normalised embeddings, same shape as h.
+        """
 
     def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
-        """relu(norm(h)), plus x if it is given: [N, ..., D] -> [N, ..., D]."""
+        """Return relu(norm(h)), plus the residual x if it is given.
+
+        Args:
+            h: Embeddings, shape [N, ..., D].
+            x: Residual to add, same shape as h, or None.
+            graph: The batch of graphs.
+            near: Weight of each node in the means, shape [N, K].
+
+        Returns:
+            The result, same shape as h.
+        """
         y = self.normalise(h, graph, near).relu()
         return y if x is None else x + y
 
@@ -37,14 +57,15 @@ NORMS: Registry[Norm] = Registry("norm")
 
 @NORMS.register("graph")
 class GraphNorm(Norm):
-    """y = γ (h - α μ) / √(mean (h - α μ)² + ε) + β, μ and mean over the nodes of each graph and particle.
+    """y = γ (h - α μ) / √(mean (h - α μ)² + ε) + β, with μ and mean over the nodes of each graph and particle.
 
-    Cai et al., ICML 2021. It keeps no running statistics, so training and evaluation agree, on regular graphs
-    too, where all nodes are equal and the variance is exactly zero; ε is large for that case: with a tiny one
-    rounding errors would be blown up to the size of colours.
+    Cai et al., ICML 2021. It has no running statistics, so training and evaluation give the same result. On a regular
+    graph all nodes may be equal, and then the variance is zero. ε is large for this case: a tiny ε would amplify
+    rounding errors until they look like differences between colours.
 
-    Args: width: D.  eps: ε.
-    Shapes: h [N, ..., D] -> [N, ..., D].
+    Args:
+        width: D.
+        eps: ε.
     """
 
     def __init__(self, width: int, eps: float = 1e-2) -> None:
@@ -55,7 +76,7 @@ class GraphNorm(Norm):
         self.mean_scale = nn.Parameter(torch.ones(width))
 
     def reset_parameters(self) -> None:
-        """Back to γ = α = 1, β = 0."""
+        """Reset to γ = α = 1 and β = 0."""
         nn.init.ones_(self.scale)
         nn.init.zeros_(self.shift)
         nn.init.ones_(self.mean_scale)
@@ -69,24 +90,31 @@ class GraphNorm(Norm):
         return activate_graphs(h, x, self.norming(h.dtype), graph.nodes, near=near)
 
     def norming(self, dtype: torch.dtype) -> Norming:
-        """What it does to embeddings of a dtype, as kernels read it."""
+        """The parameters of this norm for embeddings of a dtype, in the form that the ops take."""
         return Norming(self.scale, self.shift, self.mean_scale, self.eps, largest(dtype))
 
 
 @NORMS.register("mark")
 class MarkNorm(GraphNorm):
-    """As :class:`GraphNorm`, but in μ and mean the nodes far from the individualised vertex count little.
+    """:class:`GraphNorm` in which nodes far from the individualised vertex have a small weight in μ and mean.
 
-    In a large graph most nodes are far from the mark, in a small one few are. So a mean over all nodes changes with the
-    size of the graph. Here the nodes at most 2 edges away from the mark count 1 each, and all others together at most a
-    quarter of these: w = min(1, near / (4 far)). The others must count: around an isolated mark there is no variance.
-    Before the first individualisation all nodes count 1.
+    In a large graph most nodes are far from the individualised vertex, in a small one few are. So a mean over all nodes
+    changes with the size of the graph. Here each node at most 2 edges away has weight 1. Each other node has weight
+    w = min(1, near / (4 far)), where near and far are the numbers of nodes of both kinds. So the far nodes together
+    have at most a quarter of the weight of the near ones. They must have some weight: if the individualised vertex is
+    isolated, it is the only near node, and there is no variance. Before the first individualisation all nodes have
+    weight 1.
     """
 
-    radius = 2
+    radius = 2  # up to this distance a node is near
 
     def weights(self, vertices: Tensor, graph: GraphBatch) -> Tensor:
-        """The weights of all nodes, [N, K], for the vertices that the particles individualised, [G, K, m]."""
+        """The weight of each node for each particle, shape [N, K].
+
+        Args:
+            vertices: The vertices that the particles individualised, shape [G, K, m].
+            graph: The batch of graphs.
+        """
         valid = torch.ones_like(vertices, dtype=torch.bool)
         near = distances(vertices, valid, self.radius, graph.sources, graph.targets) <= self.radius  # [N, K]
         count = segment_sum(near.float(), graph.nodes)  # [G, K]
@@ -96,15 +124,22 @@ class MarkNorm(GraphNorm):
 
 @NORMS.register("batch")
 class BatchNorm(Norm):
-    """y = γ (h - μ) / √(σ² + ε) + β, μ and σ² over all nodes, graphs and particles; in evaluation their running means.
+    """y = γ (h - μ) / √(σ² + ε) + β, with μ and σ² over all nodes, graphs and particles of the batch.
 
-    nn.BatchNorm1d but that it leaves out graphs that only fill up the batch, and has a large ε. On regular graphs all
-    nodes are equal before the first individualisation. Then σ² = 0, and a tiny ε would blow up by how much the running
-    means lag behind. Where graphs differ by very little, as strongly regular ones do, training and evaluation agree
-    only once the weights rest. So let the learning rate end at 0. See ``pfgnn.testing.assert_train_eval_agree``. On
-    several devices each one has the numbers of its own share of the batch.
+    In evaluation, μ and σ² are running means over the training batches.
 
-    Args: width: D.  momentum: of the running means.  eps: ε.
+    There are two differences from nn.BatchNorm1d. Graphs that only pad the batch do not count. And ε is large: on
+    regular graphs all nodes are equal before the first individualisation, so σ² = 0, and a tiny ε would amplify the
+    error of the running means.
+
+    If graphs differ very little, as strongly regular ones do, training and evaluation agree only when the weights no
+    longer change. So let the learning rate end at 0. ``pfgnn.testing.assert_train_eval_agree`` tests this. With several
+    devices, each one uses the statistics of its own part of the batch.
+
+    Args:
+        width: D.
+        momentum: Momentum of the running means.
+        eps: ε.
     """
 
     mean: Tensor
@@ -119,7 +154,7 @@ class BatchNorm(Norm):
         self.register_buffer("variance", torch.ones(width))
 
     def reset_parameters(self) -> None:
-        """Back to γ = 1, β = 0 and nothing seen."""
+        """Reset to γ = 1 and β = 0, and the running means to μ = 0 and σ² = 1."""
         for one in (self.scale, self.variance):
             nn.init.ones_(one)
         for zero in (self.shift, self.mean):
@@ -142,11 +177,14 @@ class BatchNorm(Norm):
 
 @NORMS.register("size")
 class SizeNorm(BatchNorm):
-    """Batch normalisation of h / √n, with n the number of nodes of a node's graph (Dwivedi et al., 2020).
+    """Batch normalisation of h / √n, where n is the number of nodes of the graph (Dwivedi et al., 2020).
 
-    The program that the paper's authors released does so.
+    The code released by the paper's authors uses this norm.
 
-    Args: width: D.
+    Args:
+        width: D.
+        momentum: Momentum of the running means.
+        eps: ε.
     """
 
     def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
@@ -165,7 +203,7 @@ class SizeNorm(BatchNorm):
 
 @NORMS.register("layer")
 class LayerNorm(Norm):
-    """Layer normalisation of each node's embedding by itself."""
+    """Layer normalisation: each embedding is normalised over its D features."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -178,11 +216,11 @@ class LayerNorm(Norm):
 
 @NORMS.register("none")
 class NoNorm(Norm):
-    """The identity, kept finite."""
+    """No normalisation. Values are only clamped to stay finite; see :func:`pfgnn.model.numeric.bounded`."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
 
     def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
-        """Return h; see the class."""
+        """Return h, clamped; see the class."""
         return bounded(h)

@@ -1,4 +1,4 @@
-"""The observation function: how good is a refined colouring? A positive set function, in log space (line 11)."""
+"""The observation function: a positive score of each refined colouring, as a logarithm (line 11)."""
 
 from torch import Tensor, nn
 
@@ -14,12 +14,14 @@ OBSERVATIONS: Registry[nn.Module] = Registry("observation")
 
 @OBSERVATIONS.register("set")
 class SetObservation(nn.Module):
-    """log f_obs(H) = c tanh(ρ(mean_v relu(φ h_v)) / c).
+    """log f_obs(H) = c tanh(ρ(mean_v relu(φ h_v)) / c), from H [N, K, D] to [G, K].
 
-    Scores left free grow until one particle has all the weight; the bound c keeps f_obs in [e^-c, e^c].
+    Without a bound the scores grow in training until one particle has all the weight. The bound c keeps f_obs in
+    [e^-c, e^c].
 
-    Args: width: D.  bound: c.
-    Shapes: H [N, K, D] -> [G, K].
+    Args:
+        width: D.
+        bound: c.
     """
 
     def __init__(self, width: int, bound: float = 5.0) -> None:
@@ -31,7 +33,7 @@ class SetObservation(nn.Module):
         self.rho = MLP(width, width, 1)
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
-        """The particles' log scores; see the class."""
+        """The log score of each particle, shape [G, K]; see the class."""
         pooled = hidden_mean(H, self.phi.weight, self.phi.bias, graph.nodes)  # [G, K, D]
         scores = self.rho(pooled.flatten(0, 1)).view(pooled.shape[:2])
         return bound(scores, self.bound)
@@ -39,8 +41,8 @@ class SetObservation(nn.Module):
 
 @OBSERVATIONS.register("none")
 class NoObservation(nn.Module):
-    """log f_obs = 0: every colouring is as good as any other."""
+    """log f_obs = 0: every colouring gets the same score."""
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
-        """Zeros [G, K]."""
+        """Zeros, shape [G, K]."""
         return H.new_zeros(graph.num_graphs, H.shape[1])

@@ -1,4 +1,4 @@
-"""What a pass of a model returns."""
+"""The output of a forward pass."""
 
 from typing import NamedTuple
 
@@ -9,16 +9,17 @@ from pfgnn.model.readout import Reading
 
 
 class StepTrace(NamedTuple):
-    """What one step did, for all K particles, also those that its resampling dropped.
+    """A record of one step, for all K particles before the resampling of that step.
 
     Fields:
-        vertices: the vertices drawn, as node numbers in the batch, [G, K, m].
-        valid: False where a graph had fewer than m vertices to draw, [G, K, m].
-        log_prob: log P of the draws under the policy, [G, K].
-        parents: the particle before the step that each one goes on from, [G, K].
-        entropy: of the policy; with independent draws its estimate -log P, without a gradient, [G, K].
-        log_weights: after the observation, [G, K].
-        ancestors: of the resampling, [G, K].
+        vertices: The drawn vertices, as node numbers in the batch, shape [G, K, m].
+        valid: False for a draw that found no free vertex left, shape [G, K, m].
+        log_prob: log P of the drawn vertices under the policy, shape [G, K].
+        parents: Number of the particle before the step from which each particle continues, shape [G, K].
+        entropy: Entropy of the policy, shape [G, K]. With independent draws it is estimated by -log P, without a
+            gradient.
+        log_weights: log w after the observation, shape [G, K].
+        ancestors: Number of the particle that the resampling copied to each place, shape [G, K].
     """
 
     vertices: Tensor
@@ -31,19 +32,19 @@ class StepTrace(NamedTuple):
 
     @property
     def ess(self) -> Tensor:
-        """The effective sample size of the weights, [G]."""
+        """The effective sample size of the weights, shape [G]."""
         return effective_sample_size(self.log_weights)
 
 
 class Output(NamedTuple):
-    """What a pass returns.
+    """The output of a forward pass.
 
     Fields:
-        prediction: [G, C] or [N, C], made from the embedding.
-        embedding: f̃(G), [G, (T + 1) D'] or [N, (T + 1) D'].
-        belief: the particles and weights at the end.
-        trace: what each step did, T of them.
-        readings: what was read of each step, T + 1 of them.
+        prediction: Prediction from the embedding, shape [G, C], or [N, C] at node level.
+        embedding: f̃(G), shape [G, (T + 1) D'], or [N, (T + 1) D'] at node level.
+        belief: Particles and weights after the last step.
+        trace: A record of each of the T steps.
+        readings: Features read out after steps 0 to T.
     """
 
     prediction: Tensor

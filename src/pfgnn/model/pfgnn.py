@@ -31,34 +31,37 @@ from pfgnn.ops.weigh import normalise
 class PFGNN(GraphModel):
     """Any GNN plus a particle filter over the individualise-and-refine search tree.
 
-    K particles, each a colouring (node embeddings) of the same graph, take T steps down the tree: draw a vertex,
-    individualise it, refine with the GNN, weigh the particle. The beliefs of all steps are read out.
+    Each of the K particles is a colouring (node embeddings) of the same graph. They take T steps down the tree. In each
+    step a particle draws a vertex, individualises it, is refined with the GNN, and is weighted. The readout uses the
+    beliefs of all steps.
 
-    The defaults are what did best so far, see docs/method.md: distinct paths drawn uniformly, marks by
-    distance that every layer tells again, a readout per particle. :meth:`paper` makes the paper's model.
+    The defaults worked best so far, see docs/method.md: distinct paths drawn uniformly, individualisation by distances,
+    the individualised vertex added in every layer, a readout per particle. :meth:`paper` makes the model of the paper.
 
     Args:
-        backbone: the GNN, from width D to width D: a shipped one, or any module with
-            ``forward(x, edge_index[, edge_attr])``. It refines the features as it is; each step gets a copy with
-            parameters drawn anew.
-        out_channels: number of outputs C.
-        in_channels: number of continuous node features, or category counts per column, or 0 for none.
-        edge_channels: the same for edges; None hands ``edge_attr`` to the backbone as it is.
-        steps: T, the individualisations of a particle. With T = 0 the model is its backbone.
-        particles: K; may be changed at each call.
-        step_backbone: another GNN for the steps, e.g. one with fewer layers; copied in the same way.
-        share_steps: one set of parameters for the GNN of all steps.
-        mask_used: never individualise a vertex twice, while there are others.
-        width: D, where the backbone does not say its ``width``.
-        policy: scores the vertices; :class:`UniformPolicy` by default.
-        sample: draws from the scores; :class:`Distinct` by default.
-        individualise: marks the drawn vertices; :class:`ByDistance` by default.
-        exchange: what particles tell each other while they are refined. True for :class:`Exchange` where the step's
-            backbone is a shipped one; False for nothing.
-        observe: weighs the particles; :class:`NoObservation` by default.
-        resample: replaces particles by their weights; :class:`NoResampling` by default.
-        readout: from beliefs to the prediction; :class:`PerParticle` by default.
-        level, pool: of the default readout, see :class:`Readout`.
+        backbone: The GNN, from width D to width D: a shipped one, or any module with
+            ``forward(x, edge_index[, edge_attr])``. The module itself refines the input features. Each step uses a copy
+            of it with newly initialised parameters.
+        out_channels: C, the number of outputs.
+        in_channels: Number of continuous node features, or for categorical features the number of categories of each
+            column, or 0 if there are no node features.
+        edge_channels: The same for edge features. With None, ``edge_attr`` goes to the backbone unencoded.
+        steps: T, the number of individualisation steps. With T = 0 the model is only its backbone and a readout.
+        particles: K, the default number of particles. Each call can use another number.
+        step_backbone: Another GNN for the steps, e.g. one with fewer layers. It is copied in the same way.
+        share_steps: Whether the GNNs of all steps share their parameters.
+        mask_used: Never individualise a vertex twice, unless all have been used.
+        width: D. Needed only if the backbone has no attribute ``width``.
+        policy: Scores the vertices. Default: :class:`UniformPolicy`.
+        sample: Draws vertices by their scores. Default: :class:`Distinct`.
+        individualise: Marks the drawn vertices. Default: :class:`ByDistance`.
+        exchange: Information that particles exchange during refinement. True means :class:`Exchange` if the backbone of
+            the steps is a shipped one, and nothing otherwise. False means nothing.
+        observe: Scores the refined particles. Default: :class:`NoObservation`.
+        resample: Replaces the particles by copies drawn by weight. Default: :class:`NoResampling`.
+        readout: Predicts from the beliefs. Default: :class:`PerParticle`.
+        level: Level of the default readout; see :class:`Readout`.
+        pool: Pooling of the default readout; see :class:`Readout`.
     """
 
     def __init__(
@@ -104,7 +107,7 @@ class PFGNN(GraphModel):
         self.observe = NoObservation() if observe is None else observe
         self.resample = NoResampling() if resample is None else resample
         if readout is not None and (level, pool) != ("graph", "sum"):
-            raise InputError("level and pool must be those of the readout, where one is given; leave them out")
+            raise InputError("level and pool must be set in the readout if one is given; leave them out here")
         self.readout = PerParticle(D, T, out_channels, level=level, pool=pool) if readout is None else readout
         for name in ("policy", "sample", "individualise", "observe", "resample", "readout"):
             check_module(name, getattr(self, name))
@@ -131,16 +134,22 @@ class PFGNN(GraphModel):
         vertices_per_step: int = 1,
         **options: Any,
     ) -> "PFGNN":
-        """PF-GNN as the paper has it.
+        """Make the model of the paper.
 
-        A learned policy, independent draws, multiplicative individualisation, an observation function, soft resampling,
-        and the mean particle of each step.
+        It has a learned policy, independent draws, multiplicative individualisation, an observation function, soft
+        resampling, and reads out the mean particle of each step.
 
         Args:
-            backbone, out_channels, steps, particles, width: as in the constructor.
-            level, pool, second_moment: see :class:`MeanParticle`.
-            vertices_per_step: m, vertices individualised at once.
-            options: any other argument of the constructor, in place of the paper's.
+            backbone: As in the constructor.
+            out_channels: As in the constructor.
+            steps: As in the constructor.
+            particles: As in the constructor.
+            width: As in the constructor.
+            level: See :class:`MeanParticle`.
+            pool: See :class:`MeanParticle`.
+            second_moment: See :class:`MeanParticle`.
+            vertices_per_step: m, the number of vertices that a particle individualises in each step.
+            options: Other arguments of the constructor. They replace those of the paper.
         """
         D, T = _width(backbone, width), check_positive("steps", steps, least=0)
         paper: dict[str, Any] = {
@@ -154,14 +163,14 @@ class PFGNN(GraphModel):
         if options.get("readout") is None:
             paper["readout"] = MeanParticle(D, T, out_channels, level=level, pool=pool, second_moment=second_moment)
         elif (level, pool, second_moment) != ("graph", "mean", False):
-            raise InputError("level, pool and second_moment must be those of the readout, where one is given")
+            raise InputError("level, pool and second_moment must be set in the readout if one is given")
         chosen = {name: part for name, part in options.items() if part is not None}
         return cls(backbone, out_channels, steps=steps, particles=particles, width=width, **(paper | chosen))
 
     def predict(self, given: Pass) -> Output:
         """Run Algorithm 1 on a batch of graphs."""
         H, graph, noise, K, chunk, strict = given  # 3
-        chunks, whole = Chunks(K, chunk), Chunks(1, 1)  # before the first step all particles are one
+        chunks, whole = Chunks(K, chunk), Chunks(1, 1)  # before the first step all particles are equal
         H, *layers = self.refined(0, H[:, None], graph, Context(noise, 0, torch.zeros_like(graph.batch[:1])))
         belief = initial_belief(H.squeeze(1), K, graph.num_graphs, self.mask_used)  # 4
         readings, trace = [self.readout.read(0, belief, graph, layers)], []
@@ -181,20 +190,32 @@ class PFGNN(GraphModel):
         return Output(self.readout.head(f), f, belief, trace, readings)  # 16, 17
 
     def score(self, part: slice, belief: Belief, graph: GraphBatch) -> tuple[Tensor]:
-        """Line 6 for some particles: the policy's scores of all vertices, [N, k]."""
+        """Line 6 for the particles in a slice: the policy's scores of all vertices, shape [N, k]."""
         return (self.policy(belief.take(part).embeddings, graph),)
 
     def transition(
         self, part: slice, t: int, belief: Belief, draw: Draw, graph: GraphBatch, noise: Noise
     ) -> list[Tensor]:
-        """Lines 8 to 10 for some particles k: individualise what they drew, refine: H [N, k, D] and its layers."""
+        """Lines 8 to 10 for the particles in a slice: individualise the drawn vertices, then refine.
+
+        Args:
+            part: Slice of k particles.
+            t: The step.
+            belief: Belief of all particles after the draw, not yet individualised.
+            draw: Draws of all particles.
+            graph: The batch of graphs.
+            noise: The random numbers of the pass.
+
+        Returns:
+            H, shape [N, k, D], and the outputs of the layers if the readout reads them.
+        """
         own, drawn = belief.take(part), draw.take(part)
         k = torch.arange(part.start, part.stop, device=graph.batch.device)
         H = self.individualise(own.embeddings, drawn, graph, noise, t, k)  # 8
         return self.refined(t, H, graph, Context(noise, t, k, drawn.vertices, own.log_weights))  # 9
 
     def refined(self, t: int, H: Tensor, graph: GraphBatch, context: Context) -> list[Tensor]:
-        """Refine, H [N, k, D], and the layers of the refinement if the readout reads them."""
+        """Refine H [N, k, D] with the GNN of step t. Returns H, then the layers' outputs if the readout reads them."""
         layers: list[Tensor] = []
         return [self.refine[t](H, graph, context, layers if self.readout.join else None), *layers]
 
@@ -203,7 +224,7 @@ def _width(part: nn.Module, width: int | None) -> int:
     own: int | None = getattr(part, "width", None)
     name = type(part).__name__
     if width is None and own is None:
-        raise InputError(f"width must be given, for the backbone {name} does not say its own")
+        raise InputError(f"width must be given, because the backbone {name} has no attribute width")
     if width is not None and own is not None and width != own:
         raise InputError(f"{name} has width {own}, but the model has width {width}")
     return check_positive("width", width or own or 0)

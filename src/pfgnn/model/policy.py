@@ -1,4 +1,4 @@
-"""The policy: a distribution over the vertices, given a particle's colouring, and draws from it."""
+"""The policy: a distribution over the vertices, given the colouring of a particle, and draws from it."""
 
 from typing import NamedTuple
 
@@ -16,8 +16,9 @@ from pfgnn.ops.mlp import hidden_score
 from pfgnn.ops.segments import segment_log_softmax, segment_sum, sum_neighbours
 from pfgnn.registry import Registry
 
-# The score of a vertex that may not be drawn: its probability underflows to 0, and nothing turns into NaN.
-FORBIDDEN = -1e30  # scores are at least float32
+# Score of a vertex that may not be drawn. Its probability underflows to 0, and no NaN can arise. Scores are at least
+# float32, so it is a finite number.
+FORBIDDEN = -1e30
 
 POLICIES: Registry[nn.Module] = Registry("policy")
 
@@ -25,8 +26,10 @@ POLICIES: Registry[nn.Module] = Registry("policy")
 class Vertices(NamedTuple):
     """The vertices that K particles draw.
 
-    Fields: ``vertices`` [G, K, m], node numbers in the batch; ``valid`` [G, K, m], False where a graph of fewer
-    than m free vertices had none left; ``log_prob`` [G, K], log P of the m draws in their order.
+    Fields:
+        vertices: Node numbers in the batch, shape [G, K, m].
+        valid: False for a draw that found no free vertex left, shape [G, K, m].
+        log_prob: log P of the m draws in their order, shape [G, K].
     """
 
     vertices: Tensor
@@ -36,7 +39,11 @@ class Vertices(NamedTuple):
 
 @POLICIES.register("mlp")
 class MLPPolicy(nn.Module):
-    """Scores by an MLP on each node embedding: H [N, K, D] -> [N, K]."""
+    """Scores each vertex with an MLP on its embedding, from H [N, K, D] to [N, K].
+
+    Args:
+        width: D.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -44,13 +51,18 @@ class MLPPolicy(nn.Module):
         self.score = nn.Linear(width, 1)
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
-        """The vertices' scores; see the class."""
+        """The score of each vertex, shape [N, K]; see the class."""
         return hidden_score(H, self.hidden.weight, self.hidden.bias, self.score.weight.flatten(), self.score.bias)
 
 
 @POLICIES.register("gnn")
 class GNNPolicy(nn.Module):
-    """Scores by a GNN of its own, then a linear map: H [N, K, D] -> [N, K]. Args: backbone: D to D; width: D."""
+    """Scores each vertex with a separate GNN and a linear map, from H [N, K, D] to [N, K].
+
+    Args:
+        backbone: The GNN, from width D to width D.
+        width: D.
+    """
 
     def __init__(self, backbone: nn.Module, width: int) -> None:
         super().__init__()
@@ -58,27 +70,27 @@ class GNNPolicy(nn.Module):
         self.linear = nn.Linear(width, 1)
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
-        """The vertices' scores; see the class."""
+        """The score of each vertex, shape [N, K]; see the class."""
         return self.linear(self.refine(H, graph)).squeeze(-1)
 
 
 @POLICIES.register("uniform")
 class UniformPolicy(nn.Module):
-    """The same score for every vertex: nothing is learned, as in the search tree of the exact solvers."""
+    """Gives every vertex the same score. Nothing is learned, as in the search tree of the exact solvers."""
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
-        """The vertices' scores; see the class."""
+        """The score 0 for each vertex, shape [N, K]."""
         return H.new_zeros(H.shape[:2])
 
 
 @POLICIES.register("centrality")
 class CentralityPolicy(nn.Module):
-    """A fixed score for every vertex: the log of the number of walks of a given length that end in it.
+    """Scores each vertex by the log of the number of walks of a given length that end in it.
 
-    Nothing is learned. It is what a learned policy should beat beside the uniform one.
+    Nothing is learned. Like the uniform policy, it is a baseline that a learned policy should beat.
 
     Args:
-        length: of the walks.
+        length: Length of the walks.
     """
 
     def __init__(self, length: int = 4) -> None:
@@ -86,7 +98,7 @@ class CentralityPolicy(nn.Module):
         self.length = check_positive("length", length)
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
-        """The vertices' scores; see the class."""
+        """The score of each vertex, shape [N, K]; see the class."""
         walks = torch.ones(len(H), 1, device=H.device)
         for _ in range(self.length):
             walks = sum_neighbours(walks, walks.new_zeros(()), graph.sources, graph.targets)
@@ -94,14 +106,22 @@ class CentralityPolicy(nn.Module):
 
 
 def check_scores(policy: nn.Module, scores: Tensor, step: int) -> None:
-    """A ValueError that names the policy and the step unless all scores are finite."""
+    """Raise an InputError that names the policy and the step, unless all scores are finite."""
     if not torch.isfinite(scores).all():
         name = type(policy).__name__
         raise InputError(f"the scores of {name} must be finite, but in step {step} some are not")
 
 
 def allowed_vertices(used: Tensor | None, graph: GraphBatch) -> Tensor | None:
-    """The vertices a particle may draw: the unused ones, or all once every vertex is used: [N, K] or None."""
+    """Which vertices each particle may draw: the unused ones, or all if every vertex of the graph is used.
+
+    Args:
+        used: Which vertices each particle has individualised, shape [N, K], or None if that is not tracked.
+        graph: The batch of graphs.
+
+    Returns:
+        The mask, shape [N, K], or None if all vertices are allowed.
+    """
     if used is None:
         return None
     left = segment_sum((~used).long(), graph.nodes)  # [G, K]
@@ -109,16 +129,35 @@ def allowed_vertices(used: Tensor | None, graph: GraphBatch) -> Tensor | None:
 
 
 def mark_used(used: Tensor | None, vertices: Tensor, valid: Tensor) -> Tensor | None:
-    """The used vertices [N, K] after draws [G, K, m]; None if they are not tracked."""
+    """Add the drawn vertices to the used ones.
+
+    Args:
+        used: Which vertices each particle has individualised before, shape [N, K], or None if that is not tracked.
+        vertices: The drawn vertices, shape [G, K, m].
+        valid: Which draws are valid, shape [G, K, m].
+
+    Returns:
+        The new mask, shape [N, K], or None.
+    """
     if used is None:
         return None
     column = torch.arange(used.shape[1], device=used.device)[:, None]
-    times = torch.zeros_like(used, dtype=torch.int32)  # counted, for a draw that is not valid repeats a vertex
+    # Counts the valid draws of each vertex. An invalid draw repeats a vertex, so it must add 0 and not write False.
+    times = torch.zeros_like(used, dtype=torch.int32)
     return used | (times.index_put((vertices, column), valid.int(), accumulate=True) > 0)
 
 
 def log_probabilities(scores: Tensor, free: Tensor | None, graph: GraphBatch) -> Tensor:
-    """log P(v | H) = log softmax of the scores over the free vertices of each graph: [N, K] -> [N, K]."""
+    """log P(v | H): the log softmax of the scores over the free vertices of each graph.
+
+    Args:
+        scores: Scores of the vertices, shape [N, K].
+        free: Which vertices may be drawn, shape [N, K], or None for all.
+        graph: The batch of graphs.
+
+    Returns:
+        The log probabilities, shape [N, K].
+    """
     return segment_log_softmax(_of_free(scores, free), graph.nodes)
 
 
@@ -130,10 +169,18 @@ def _of_free(scores: Tensor, free: Tensor | None) -> Tensor:
 def draw_vertices(
     scores: Tensor, free: Tensor | None, graph: GraphBatch, noise: Noise, step: int, particles: Tensor, m: int
 ) -> Vertices:
-    """m distinct vertices a particle, one after the other, each v ~ P(V | H) over those left (line 7).
+    """Draw m distinct vertices for each particle, one after the other, each v ~ P(V | H) over those left (line 7).
 
-    The noise sits on the nodes, so it can be carried along with a relabelling. Scores [N, K], or [N, 1] while all
-    particles are equal; free [N, K] or None.
+    Each node has its own noise, so the draws can be made to follow a relabelling of the nodes.
+
+    Args:
+        scores: Scores of the vertices, shape [N, K], or [N, 1] while all particles are equal.
+        free: Which vertices may be drawn, shape [N, K], or None for all.
+        graph: The batch of graphs.
+        noise: The random numbers of the pass.
+        step: t.
+        particles: Numbers of the particles, shape [K].
+        m: Number of vertices to draw.
     """
     vertices, valid, log_prob = [], [], []
     for j in range(m):
@@ -146,7 +193,7 @@ def draw_vertices(
         else:
             valid.append(free.gather(0, v))
             log_prob.append(torch.where(valid[-1], log_p_v, 0.0))
-        if j + 1 < m:  # the next draw is over the others
+        if j + 1 < m:  # the next draw must not take v again
             column = torch.arange(v.shape[1], device=v.device)
             taken = torch.zeros(len(scores), v.shape[1], dtype=torch.bool, device=v.device)
             taken[v, column] = True
@@ -155,5 +202,5 @@ def draw_vertices(
 
 
 def _side_by_side(draws: list[Tensor]) -> Tensor:
-    """m draws [G, K] as one: [G, K, m]."""
+    """Stack m draws of shape [G, K] into one tensor [G, K, m]."""
     return torch.stack(draws, -1) if len(draws) > 1 else draws[0][..., None]

@@ -1,7 +1,7 @@
-"""Counter-based random numbers: every draw is a pure function of its key, and no generator has a state.
+"""Counter-based random numbers: every draw is a pure function of its key, without a generator state.
 
-A key is (seed, graph key, step, purpose, particle, node, feature). So a graph's draws depend neither on its
-neighbours in the batch, nor on how many particles are computed at a time, nor on the device.
+A key is (seed, graph key, step, purpose, particle, node, feature). So the draws of a graph do not depend on the other
+graphs of the batch, on how many particles are computed at a time, or on the device.
 """
 
 from enum import IntEnum
@@ -18,7 +18,7 @@ from pfgnn.ops.weigh import NoiseKey
 
 
 class Purpose(IntEnum):
-    """What a draw is for; distinct purposes never share a draw."""
+    """The purpose of a draw. Draws for different purposes have different keys."""
 
     VERTEX = 0
     INDIVIDUALISE = 1
@@ -28,10 +28,12 @@ class Purpose(IntEnum):
 
 
 class Noise(NamedTuple):
-    """The random numbers of one forward pass, before step, purpose and particle are known.
+    """The random numbers of one forward pass. Step, purpose and particle are added to the key at each draw.
 
-    Fields: ``graph`` [G], seed and graph key hashed together; ``node`` [N], a key per node, its position in
-    its graph unless the caller carried the keys along with a relabelling; ``nodes``, those of each graph.
+    Fields:
+        graph: Hash of the seed and the graph key, shape [G].
+        node: One key per node, shape [N]. By default the node's position in its graph.
+        nodes: The nodes of each graph.
     """
 
     graph: Tensor
@@ -39,23 +41,44 @@ class Noise(NamedTuple):
     nodes: Segments
 
     def key(self, step: int, purpose: Purpose) -> NoiseKey:
-        """Where the numbers of one step and purpose come from."""
+        """The key of all random numbers of one step and purpose."""
         return NoiseKey(self.graph, step, int(purpose))
 
     def per_node(self, step: int, purpose: Purpose, particles: Tensor, draw: int = 0) -> Tensor:
-        """Uniform numbers in (0, 1) for particle numbers [K], float64 [N, K]; ``draw`` numbers repeats."""
+        """Uniform random numbers in (0, 1), one per node and particle, float64, shape [N, K].
+
+        Args:
+            step: t.
+            purpose: What the numbers are for.
+            particles: Numbers of the particles, shape [K].
+            draw: Number of the draw, if there are several of the same step and purpose.
+        """
         keys = self.key(step, purpose).keys_of(particles, draw)  # [G, K]
         return uniform(fold(keys[self.nodes.index], self.node[:, None]))
 
     def normal_per_particle(self, step: int, purpose: Purpose, particles: Tensor, shape: tuple[int, ...]) -> Tensor:
-        """Standard normal numbers for particle numbers [K], float64 [G, K, *shape]."""
+        """Standard normal random numbers for each graph and particle, float64, shape [G, K, *shape].
+
+        Args:
+            step: t.
+            purpose: What the numbers are for.
+            particles: Numbers of the particles, shape [K].
+            shape: Shape of the numbers of one particle.
+        """
         keys = fold(self.key(step, purpose).keys()[:, None], particles)[(..., *(None,) * len(shape))]
         cells = torch.arange(torch.Size(shape).numel(), device=keys.device).view(shape)
         return torch.special.ndtri(uniform(fold(keys, cells)))
 
 
 def make_noise(seed: int | Tensor, graph_key: Tensor, node_key: Tensor, nodes: Segments) -> Noise:
-    """Bind a seed (an int or an int64 scalar), graph keys [G] and node keys [N] into the noise of one pass."""
+    """Make the noise of one pass.
+
+    Args:
+        seed: An int, or an int64 tensor of shape [].
+        graph_key: One key per graph, shape [G].
+        node_key: One key per node, shape [N].
+        nodes: The nodes of each graph.
+    """
     return Noise(fold(mix(_check_seed(seed, graph_key.device)), graph_key), node_key, nodes)
 
 
@@ -74,9 +97,9 @@ def _check_seed(seed: int | Tensor, device: torch.device) -> Tensor:
 
 
 def default_graph_key(graph: GraphBatch) -> Tensor:
-    """A key per graph from its node count and its edges, whatever their order: [G].
+    """One key per graph, made from its number of nodes and its edges in any order, shape [G].
 
-    It makes a graph's draws the same wherever the graph stands in whichever batch.
+    With it, a graph has the same draws at every position of every batch.
     """
     owner = graph.batch[graph.edge_index[0]]  # [E]
     source, target = graph.edge_index - graph.first[owner]
@@ -86,5 +109,5 @@ def default_graph_key(graph: GraphBatch) -> Tensor:
 
 
 def default_node_key(graph: GraphBatch) -> Tensor:
-    """Each node's position in its graph: [N]."""
+    """The position of each node in its graph, shape [N]."""
     return torch.arange(len(graph.batch), device=graph.batch.device) - graph.first[graph.batch]

@@ -1,4 +1,4 @@
-"""Readout: from the beliefs of all steps to a prediction per graph or per node (lines 15 and 16)."""
+"""Readout: predicts for each graph or each node from the beliefs of all steps (lines 15 and 16)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -20,11 +20,12 @@ POOLS = {"sum": segment_sum, "mean": segment_mean, "max": segment_max}
 
 
 class Reading(NamedTuple):
-    """What is read of one step.
+    """The features read from the belief of one step.
 
     Fields:
-        features: f_t of each graph or node, [G, D'] or [N, D'].
-        parts: what each particle adds to it, so that f_t = Σ_k w_k parts_k, [G, K, D']; None where they are not told.
+        features: f_t, shape [G, D'], or [N, D'] at node level.
+        parts: The feature of each particle, so that f_t = Σ_k w_k parts_k, shape [G, K, D']. Only
+            :class:`PerParticle` at graph level gives them; otherwise None.
     """
 
     features: Tensor
@@ -32,7 +33,7 @@ class Reading(NamedTuple):
 
 
 class Options(TypedDict, total=False):
-    """The arguments of a :class:`Readout` that all readouts take by name."""
+    """The keyword arguments of :class:`Readout` that all readouts take."""
 
     level: str
     pool: str
@@ -41,18 +42,18 @@ class Options(TypedDict, total=False):
 
 
 class Readout(nn.Module, ABC):
-    """y = MLP(CONCAT_t f_t). Subclasses say how f_t is read of the belief of step t.
+    """y = MLP(CONCAT_t f_t). Subclasses define how f_t is computed from the belief of step t.
 
     Args:
         width: D.
-        steps: T; t = 0, the colouring before any individualisation, is read too.
+        steps: T. The colouring before the first individualisation, t = 0, is read too.
         out_channels: C.
-        level: "graph" for a prediction per graph, "node" for one per node.
-        pool: over the nodes of a graph: "sum", "mean" or "max".
-        scale: what pooled values are multiplied by. With sums, 1 / (mean number of nodes) keeps them near 1.
-        join: how many layers each refinement 0 to T has. If it is given, f_t is read of all layers of refinement t, put
-            side by side and mapped to D. Otherwise it is read of the last layer.
-        columns: D', the size of f_t.
+        level: "graph" for one prediction per graph, "node" for one per node.
+        pool: Pooling over the nodes of a graph: "sum", "mean" or "max".
+        scale: Factor of the pooled values. With sums, 1 / (mean number of nodes) keeps them near 1.
+        join: Number of layers of each refinement 0 to T. If given, f_t uses the outputs of all layers of refinement t,
+            concatenated and mapped to width D. Otherwise it uses only the last layer.
+        columns: D', the number of features in f_t. By default D.
     """
 
     def __init__(
@@ -73,7 +74,9 @@ class Readout(nn.Module, ABC):
         self.reduce = reduce if choose("level", level, {"graph": True, "node": False}) else None
         self.scale = scale
         if join and len(join) != steps + 1:
-            raise InputError(f"join must name the layers of {steps + 1} refinements, but it names {len(join)}")
+            raise InputError(
+                f"join must have an entry for each of the {steps + 1} refinements, but it has {len(join)} entries"
+            )
         self.join = nn.ModuleList(nn.Linear(layers * width, width) for layers in join)
         C = check_positive("out_channels", out_channels)
         self.head = MLP((steps + 1) * (columns or width), width, C)
@@ -89,11 +92,11 @@ class Readout(nn.Module, ABC):
         """Read the belief of step t.
 
         Args:
-            t: the step.
-            belief: of that step.
-            graph: the graphs.
-            layers: the outputs of the refinement's layers, [N, K, D] each; needed if they are joined.
-            vertices: those that the particles individualised in that step, [G, K, m]; None for t = 0.
+            t: The step.
+            belief: Belief of the step.
+            graph: The batch of graphs.
+            layers: Outputs of the refinement's layers, shape [N, K, D] each. Needed only with ``join``.
+            vertices: The vertices that the particles individualised in the step, shape [G, K, m]. None for t = 0.
         """
         if self.join:
             belief = belief._replace(embeddings=self.join[t](torch.cat(list(layers), -1)))
@@ -101,27 +104,30 @@ class Readout(nn.Module, ABC):
 
     @abstractmethod
     def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
-        """f_t of a belief."""
+        """Compute f_t from the belief of step t; arguments as in :meth:`read`."""
 
     def pool(self, H: Tensor, graph: GraphBatch) -> Tensor:
-        """Pool over the nodes of each graph: [N, ...] -> [G, ...]; at node level H as it is."""
+        """Pool H [N, ...] over the nodes of each graph to [G, ...]. At node level, return H unchanged."""
         if self.reduce is None:
             return H
         pooled = self.reduce(H.contiguous(), graph.nodes)
         return pooled if self.scale == 1 else pooled * self.scale
 
     def forward(self, readings: Sequence[Reading]) -> Tensor:
-        """Predict from the readings of steps 0 to T: [G, C] or [N, C]."""
+        """Predict from the readings of steps 0 to T. The shape is [G, C], or [N, C] at node level."""
         return self.head(embedding(readings))
 
     def without_each(self, readings: Sequence[Reading], weights: Sequence[Tensor]) -> Tensor:
-        """The predictions with one particle of one step left out, and with none: [T, G, K + 1, C], the last with all.
+        """Predict with one particle of one step left out, for every particle and every step.
 
-        The weight of a particle that is left out goes to the others: f_t becomes Σ_{j ≠ k} w_j parts_j / (1 - w_k).
+        If particle k is left out, the others get its weight: f_t becomes Σ_{j ≠ k} w_j parts_j / (1 - w_k).
 
         Args:
-            readings: of steps 0 to T.
-            weights: w of steps 1 to T, [G, K] each.
+            readings: Readings of steps 0 to T.
+            weights: w of steps 1 to T, shape [G, K] each.
+
+        Returns:
+            The predictions, shape [T, G, K + 1, C]. Entry k < K is without particle k, entry K is with all particles.
         """
         features = [reading.features.float() for reading in readings]
         changed = []
@@ -133,14 +139,15 @@ class Readout(nn.Module, ABC):
             others = torch.cat([1 - torch.eye(K, device=w.device), torch.ones(1, K, device=w.device)])  # [K + 1, K]
             kept = w.float()[:, None] * others  # [G, K + 1, K]
             kept = kept / kept.sum(-1, keepdim=True).clamp(min=1e-30)
-            left = (kept[..., None] * parts.float()[:, None]).sum(2)  # [G, K + 1, D'], no product in low precision
+            # Not a matrix product, which could be computed in low precision.
+            left = (kept[..., None] * parts.float()[:, None]).sum(2)  # [G, K + 1, D']
             rest = [f[:, None].expand_as(left) for f in features]
             changed.append(torch.cat([*rest[:t], left, *rest[t + 1 :]], -1))
         return self.head(torch.stack(changed).to(next(self.head.parameters()).dtype))
 
 
 def embedding(readings: Sequence[Reading]) -> Tensor:
-    """f̃(G), what the head reads: [G, (T + 1) D'] or [N, (T + 1) D']."""
+    """f̃(G) = CONCAT_t f_t, the input of the head, shape [G, (T + 1) D'], or [N, (T + 1) D'] at node level."""
     return torch.cat([reading.features for reading in readings], -1)
 
 
@@ -149,11 +156,15 @@ READOUTS: Registry[Readout] = Registry("readout")
 
 @READOUTS.register("mean")
 class MeanParticle(Readout):
-    """f_t = pool_v Σ_k w_k h_v^k: the mean particle, as in the paper.
+    """f_t = pool_v Σ_k w_k h_v^k: reads the mean particle, as in the paper.
 
     Args:
-        second_moment: read Σ_k w_k (h_v^k)² as well: what the mean particle averages away.
-        others: see :class:`Readout`.
+        width: D.
+        steps: T.
+        out_channels: C.
+        second_moment: Whether to read Σ_k w_k (h_v^k)² as well. It shows differences between particles, which the mean
+            does not.
+        options: Other arguments of :class:`Readout`.
     """
 
     def __init__(
@@ -163,13 +174,13 @@ class MeanParticle(Readout):
         self.second_moment = second_moment
 
     def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
-        """f_t of a belief; see the class."""
+        """Compute f_t; see the class."""
         return Reading(self.pool(self.moments(belief, graph), graph), None)
 
     def moments(self, belief: Belief, graph: GraphBatch) -> Tensor:
-        """The mean particle Σ_k w_k H_k, and Σ_k w_k H_k² if asked for: [N, D']."""
+        """The mean particle Σ_k w_k H_k, and with ``second_moment`` also Σ_k w_k H_k², shape [N, D']."""
         H = belief.embeddings
-        if H.shape[1] == 1:  # all particles equal, and the weights sum to 1
+        if H.shape[1] == 1:  # all particles are equal, and the weights sum to 1
             powers = [H.squeeze(1), H.squeeze(1).square()] if self.second_moment else [H.squeeze(1)]
         else:
             powers = [H, H.square()] if self.second_moment else [H]
@@ -179,16 +190,21 @@ class MeanParticle(Readout):
 
 @READOUTS.register("particle")
 class PerParticle(Readout):
-    """f_t = Σ_k w_k relu(MLP_t(pool_v relu(A_t h_v^k + a_t))): each particle is read by itself, then they are averaged.
+    """f_t = Σ_k w_k relu(MLP_t(pool_v relu(A_t h_v^k + a_t))): reads each particle by itself, then averages.
 
-    The mean particle loses what only single particles see; the MLP keeps it. The map A_t before the pooling keeps what
-    a norm over the nodes of a graph would take from their sum.
+    The mean particle loses information that only single particles have. The MLP on each particle keeps it. A norm over
+    the nodes of a graph removes information from the sum of the embeddings. The map A_t and the relu before the pooling
+    keep it.
 
     At node level f_t = relu(B_t o_v + b_t), where o_v is the mean of h_v^k over the particles that individualised v
-    itself. If there are none, f_t = Σ_k w_k relu(MLP_t(h_v^k)). That mean over all particles fades as graphs grow, for
-    most marks are then far from v. So it is read only where it must be.
+    itself. If there are none, f_t = Σ_k w_k relu(MLP_t(h_v^k)). In a large graph most particles individualised a vertex
+    far from v, so this mean says little about v. So it is used only if no particle individualised v.
 
-    Args: see :class:`Readout`; pool is "sum" by default.
+    Args:
+        width: D.
+        steps: T.
+        out_channels: C.
+        options: Other arguments of :class:`Readout`. The default of pool is "sum".
     """
 
     def __init__(self, width: int, steps: int, out_channels: int, **options: Unpack[Options]) -> None:
@@ -200,13 +216,13 @@ class PerParticle(Readout):
         self.own = nn.ModuleList(nn.Linear(width, width) for _ in range(steps if self.reduce is None else 0))  # B_t
 
     def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
-        """f_t of a belief; see the class."""
+        """Compute f_t; see the class."""
         H = belief.embeddings
         if self.reduce is not None:
             H = self.pool(self.nodes[t](H).relu(), graph)
         parts = self.parts[t](H).relu()  # [G, K, D], or [N, K, D] at node level
         if self.reduce is None:
-            shared = parts.shape[1] == 1  # all particles equal
+            shared = parts.shape[1] == 1  # all particles are equal
             mean = parts.squeeze(1) if shared else average_particles(parts, belief.log_weights, graph.nodes)
             if vertices is None:
                 return Reading(mean, None)
@@ -219,12 +235,16 @@ class PerParticle(Readout):
 
 
 def own_particle(belief: Belief, vertices: Tensor, graph: GraphBatch) -> tuple[Tensor, Tensor]:
-    """The weighted mean of h_v^k over the particles k that individualised v, [N, D], and if there are any, [N, 1].
+    """For each node v, the weighted mean of h_v^k over the particles k that individualised v.
 
     Args:
-        belief: of K particles.
-        vertices: what they individualised, [G, K, m].
-        graph: the graphs.
+        belief: Belief of K particles.
+        vertices: The vertices that they individualised, shape [G, K, m].
+        graph: The batch of graphs.
+
+    Returns:
+        The mean, shape [N, D].
+        Whether there are such particles, shape [N, 1].
     """
     node = torch.arange(len(graph.batch), device=vertices.device)
     is_own = (vertices[graph.batch] == node[:, None, None]).any(-1)  # [N, K]
@@ -236,15 +256,14 @@ def own_particle(belief: Belief, vertices: Tensor, graph: GraphBatch) -> tuple[T
 
 @READOUTS.register("max")
 class MaxParticle(Readout):
-    """f_t = max_k (w_k / max_j w_j) pool_v h_v^k, entry by entry.
+    """f_t = max_k (w_k / max_j w_j) pool_v h_v^k, an elementwise maximum.
 
-    The program that the paper's authors released takes this maximum, with equal weights.
-
-    Args: see :class:`Readout`.
+    The code released by the paper's authors takes this maximum, with equal weights. The arguments are those of
+    :class:`Readout`.
     """
 
     def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
-        """f_t of a belief; see the class."""
+        """Compute f_t; see the class."""
         pooled = self.pool(belief.embeddings, graph)  # [G, K, D], or [N, K, D] at node level
         if pooled.shape[1] == 1:
             return Reading(pooled.squeeze(1), None)

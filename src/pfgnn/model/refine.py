@@ -1,4 +1,4 @@
-"""Refinement: a GNN run on K particles. Only this file knows how the particles share one graph."""
+"""Refinement: runs a GNN on K particles. Only this file decides how the particles share one graph."""
 
 import copy
 import inspect
@@ -19,13 +19,13 @@ class Refine(nn.Module):
     """H_{t+1}^k = GNN(H_t^k) for all k (line 9).
 
     A backbone with ``particle_axis = True`` gets H [N, K, D] and one edge list. Any other module with
-    ``forward(x, edge_index[, edge_attr])`` gets K copies of the graph, nodes [K N, D]: right, but slower.
+    ``forward(x, edge_index[, edge_attr])`` gets K copies of the graph, with embeddings [K N, D]. This gives the same
+    result, but is slower.
 
     Args:
-        backbone: the GNN, from width D to width D.
-        exchange: what particles tell each other in every layer, copied for each; only shipped backbones take it.
-
-    Shapes: H [N, K, D] -> [N, K, D].
+        backbone: The GNN, from width D to width D.
+        exchange: Information that particles exchange in every layer. Each layer gets a copy with newly initialised
+            parameters. Only shipped backbones support it.
     """
 
     def __init__(self, backbone: nn.Module, exchange: Exchange | None = None) -> None:
@@ -46,7 +46,11 @@ class Refine(nn.Module):
 
     @property
     def reads_edge_attr(self) -> bool:
-        """Whether the backbone takes edge features: it says so itself, or its forward has a place for them."""
+        """Whether the backbone takes edge features.
+
+        Its attribute ``reads_edge_attr``, or PyG's ``supports_edge_attr``, says so. If it has neither, the arguments of
+        its forward decide.
+        """
         own = getattr(self.backbone, "reads_edge_attr", getattr(self.backbone, "supports_edge_attr", None))
         return bool(self.variadic or "edge_attr" in self.accepts) if own is None else bool(own)
 
@@ -56,10 +60,13 @@ class Refine(nn.Module):
         """Refine every particle; see the class.
 
         Args:
-            H: embeddings, [N, K, D].
-            graph: the graphs.
-            context: what else the layers may know of the particles.
-            layers: a list to which the output of each layer is appended, if the backbone tells them.
+            H: Embeddings, shape [N, K, D].
+            graph: The batch of graphs.
+            context: Further information about the particles. Only shipped backbones use it.
+            layers: A list to which the output of each layer is appended. Only shipped backbones do this.
+
+        Returns:
+            The refined embeddings, shape [N, K, D].
         """
         if self.particle_axis and isinstance(self.backbone, Stack):
             return self.backbone.refine(H, graph, context, self.exchange, layers)
@@ -70,7 +77,7 @@ class Refine(nn.Module):
         return self._call(flat, copies(graph, K)).view(K, -1, H.shape[2]).transpose(0, 1)  # [N, K, D]
 
     def _call(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """The backbone with those of PyG's optional arguments that it takes; its result is checked."""
+        """Call the backbone with the optional arguments that it accepts, and check its result."""
         extra: list[Tensor] = []
         named: dict[str, object] = {"batch": graph.batch, "batch_size": graph.num_graphs, "graph": graph}
         named = {name: value for name, value in named.items() if name in self.accepts}
@@ -90,7 +97,7 @@ class Refine(nn.Module):
 
 
 def copies(graph: GraphBatch, K: int) -> GraphBatch:
-    """K disjoint copies of a batch, copy after copy: K N nodes, K E edges, K G graphs."""
+    """K disjoint copies of a batch, one after the other: K N nodes, K E edges, K G graphs."""
     copy_number = torch.arange(K, device=graph.batch.device)[:, None]  # [K, 1]
     shifted = graph.edge_index[:, None] + len(graph.batch) * copy_number  # [2, K, E]
     return GraphBatch(
@@ -102,7 +109,7 @@ def copies(graph: GraphBatch, K: int) -> GraphBatch:
 
 
 def fresh_copy(module: nn.Module) -> nn.Module:
-    """A copy of the module with parameters of its own, drawn anew where its parts know how to."""
+    """Copy a module and initialise the parameters of the copy again, in all parts that have ``reset_parameters``."""
     clone = copy.deepcopy(module)
     for part in clone.modules():
         if callable(reset := getattr(part, "reset_parameters", None)):

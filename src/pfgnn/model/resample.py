@@ -1,4 +1,4 @@
-"""Resampling: drop colourings of little weight, copy those of much (line 12)."""
+"""Resampling: drop particles of small weight and copy particles of large weight (line 12)."""
 
 import torch
 from torch import Tensor, nn
@@ -14,12 +14,12 @@ RESAMPLERS: Registry[nn.Module] = Registry("resampling")
 
 @RESAMPLERS.register("soft")
 class SoftResampling(nn.Module):
-    """Ancestors a_k ~ q = α w + (1 - α)/K, new weights w_a / q_a, normalised (Karkus et al., CoRL 2018).
+    """Ancestors a_k ~ q = α w + (1 - α)/K, and new weights w_a / q_a, normalised (Karkus et al., CoRL 2018).
 
-    The weights carry the gradient; with α = 1 they are uniform and carry none.
+    The new weights carry the gradient. With α = 1 they are uniform and have no gradient.
 
-    Args: alpha: α in [0, 1].
-    Shapes: belief of K particles -> belief of K particles, ancestors [G, K].
+    Args:
+        alpha: α in [0, 1].
     """
 
     systematic = False
@@ -31,18 +31,31 @@ class SoftResampling(nn.Module):
         self.alpha = alpha
 
     def forward(self, belief: Belief, noise: Noise, step: int) -> tuple[Belief, Tensor]:
-        """Resample every graph's particles; see the class."""
+        """Resample the particles of every graph; see the class.
+
+        Args:
+            belief: Belief of K particles.
+            noise: The random numbers of the pass.
+            step: t.
+
+        Returns:
+            The new belief of K particles.
+            The ancestors, shape [G, K].
+        """
         ancestors, log_weights = self.draw(belief.log_weights, noise, step)
         return belief.select(ancestors, normalise(log_weights), noise.nodes), ancestors
 
     def draw(self, log_weights: Tensor, noise: Noise, step: int) -> tuple[Tensor, Tensor]:
-        """Ancestors and unnormalised new log-weights, E[Σ_{k: a_k = j} w'_k] = w_j exactly: both [G, K]."""
+        """Draw the ancestors, shape [G, K], and compute the new log weights, not normalised, shape [G, K].
+
+        The new weights w' satisfy E[Σ_{k: a_k = j} w'_k] = w_j exactly.
+        """
         return resample(log_weights, self.alpha, self.systematic, noise.key(step, Purpose.RESAMPLE))
 
 
 @RESAMPLERS.register("systematic")
 class SystematicResampling(SoftResampling):
-    """The same with evenly spaced positions (k + u)/K, one u a graph: less variance."""
+    """:class:`SoftResampling` with evenly spaced positions (k + u)/K, with one u per graph. This has less variance."""
 
     systematic = True
 
@@ -51,7 +64,9 @@ class SystematicResampling(SoftResampling):
 class ESSResampling(nn.Module):
     """Resample only the graphs whose effective sample size is below threshold · K.
 
-    Args: inner: how to resample then.  threshold: in [0, 1].
+    Args:
+        inner: The resampling to use for these graphs.
+        threshold: A number in [0, 1].
     """
 
     def __init__(self, inner: SoftResampling, threshold: float = 0.5) -> None:
@@ -64,10 +79,11 @@ class ESSResampling(nn.Module):
         self.threshold = threshold
 
     def forward(self, belief: Belief, noise: Noise, step: int) -> tuple[Belief, Tensor]:
-        """Resample where it is needed; see the class."""
+        """Resample the graphs that need it; see the class, and :class:`SoftResampling` for the arguments."""
         K = belief.log_weights.shape[1]
         ancestors, log_weights = self.inner.draw(belief.log_weights, noise, step)
-        # A hair below the threshold, for uniform weights have an ESS of K only up to rounding.
+        # The factor 1 - 1e-6 allows for rounding: uniform weights have an ESS of K, which may be computed as slightly
+        # less.
         low = (effective_sample_size(belief.log_weights) < (1 - 1e-6) * self.threshold * K)[:, None]  # [G, 1]
         ancestors = torch.where(low, ancestors, torch.arange(K, device=low.device))
         log_weights = torch.where(low, normalise(log_weights), belief.log_weights)
@@ -76,9 +92,9 @@ class ESSResampling(nn.Module):
 
 @RESAMPLERS.register("none")
 class NoResampling(nn.Module):
-    """Every particle goes on with its weight."""
+    """No resampling: every particle keeps its weight."""
 
     def forward(self, belief: Belief, noise: Noise, step: int) -> tuple[Belief, Tensor]:
-        """The belief as it is, each particle its own ancestor."""
+        """Return the belief unchanged, and each particle as its own ancestor."""
         G, K = belief.log_weights.shape
         return belief, torch.arange(K, device=noise.graph.device).expand(G, K)

@@ -1,4 +1,4 @@
-"""Draws of a step (line 7): which particles go on, and with which vertices."""
+"""The draws of a step (line 7): which particles continue, and which vertices they individualise."""
 
 from typing import NamedTuple
 
@@ -15,23 +15,25 @@ from pfgnn.ops.segments import segment_sum, spread
 from pfgnn.ops.weigh import FLOOR, normalise
 from pfgnn.registry import Registry
 
-UNIT = 2**40  # weights are counted in units of 1 / UNIT, so that those of 2^22 graphs can be summed in 64 bits
-TICK = 2**36  # and probabilities, which add up to K, in units of 1 / TICK
-ROUNDING = 1e-9  # a path is kept if its weight reaches the threshold up to this
+# Weights and probabilities are rounded to integers, so that their sums are the same in any batch and on any device.
+UNIT = 2**40  # a weight is an integer multiple of 1 / UNIT; sums over up to 2^22 graphs then fit 64 bits
+TICK = 2**36  # a probability is an integer multiple of 1 / TICK; the probabilities of a graph sum to at most K
+ROUNDING = 1e-9  # relative tolerance when a weight is compared with the threshold
 
 SAMPLERS: Registry[nn.Module] = Registry("sampling")
 
 
 class Draw(NamedTuple):
-    """What a step draws for K particles.
+    """The draws of one step for K particles.
 
     Fields:
-        vertices: the vertices to individualise, as node numbers in the batch, [G, K, m].
-        valid: False where a graph of fewer than m free vertices had none left, [G, K, m].
-        log_prob: log P of the particle's m vertices under the policy, [G, K].
-        parents: the particle of the belief before the step that each one goes on from, [G, K]; None if it is itself.
-        log_weights: log w after the draw, normalised, [G, K].
-        entropy: of the policy's distribution at each parent, [G, K]; None where it was not computed.
+        vertices: The vertices to individualise, as node numbers in the batch, shape [G, K, m].
+        valid: False for a draw that found no free vertex left, shape [G, K, m].
+        log_prob: log P of the particle's m vertices under the policy, shape [G, K].
+        parents: Number of the particle before the step from which each particle continues, shape [G, K]. None if each
+            continues from itself.
+        log_weights: log w after the draw, normalised, shape [G, K].
+        entropy: Entropy of the policy at each parent, shape [G, K]. None if it was not computed.
     """
 
     vertices: Tensor
@@ -42,17 +44,17 @@ class Draw(NamedTuple):
     entropy: Tensor | None
 
     def take(self, part: slice) -> "Draw":
-        """The draws of some particles."""
+        """The draws of the particles in a slice."""
         return Draw(*(None if field is None else field[:, part] for field in self))  # type: ignore[arg-type]
 
     def follow(self, belief: Belief, graph: GraphBatch) -> Belief:
-        """The belief whose particles are copies of the parents, with the new weights; not yet individualised."""
+        """The belief after the draw: copies of the parents with the new weights. Nothing is individualised yet."""
         if self.parents is not None:
             belief = belief.select(self.parents, self.log_weights, graph.nodes)
         return belief._replace(log_weights=self.log_weights, used=mark_used(belief.used, self.vertices, self.valid))
 
     def record(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Vertices, valid, log_prob, parents and entropy, for the trace."""
+        """The first fields of a StepTrace: vertices, valid, log_prob, parents and entropy."""
         G, K = self.log_prob.shape
         own = torch.arange(K, device=self.log_prob.device).expand(G, K)
         parents = own if self.parents is None else self.parents
@@ -62,12 +64,12 @@ class Draw(NamedTuple):
 
 @SAMPLERS.register("independent")
 class Independent(nn.Module):
-    """Each particle draws its own vertices, v ~ P(V | H_k), whatever the others draw (the paper's line 7).
+    """Each particle draws its own vertices, v ~ P(V | H_k), independently of the others (line 7 of the paper).
 
-    Two particles may draw the same path. The weights stay as they are.
+    Two particles may draw the same path. The weights do not change.
 
     Args:
-        vertices: m, how many distinct vertices a particle draws at once.
+        vertices: m, the number of distinct vertices that a particle draws in each step.
     """
 
     def __init__(self, vertices: int = 1) -> None:
@@ -75,7 +77,15 @@ class Independent(nn.Module):
         self.vertices = check_positive("vertices", vertices)
 
     def forward(self, scores: Tensor, belief: Belief, graph: GraphBatch, noise: Noise, step: int) -> Draw:
-        """Draw from scores [N, K], or [N, 1] while all particles are equal."""
+        """Draw vertices by their scores.
+
+        Args:
+            scores: Scores of the vertices, shape [N, K], or [N, 1] while all particles are equal.
+            belief: Belief before the step.
+            graph: The batch of graphs.
+            noise: The random numbers of the pass.
+            step: t.
+        """
         K = belief.log_weights.shape[1]
         k = torch.arange(K, device=scores.device)
         free = allowed_vertices(belief.used, graph)
@@ -84,13 +94,13 @@ class Independent(nn.Module):
 
 
 class Candidates(NamedTuple):
-    """All children of all particles, I = (path of k, vertex v), as rows v · P + k: M = N P of them.
+    """All M = N P children I = (path of particle k, vertex v) of all particles. Their numbers are v · P + k.
 
     Fields:
-        log_p: log P(v | H_k), with its gradient, [N, P]; P is 1 while all particles are equal.
-        parent_weight: log w_k, [G, P].
-        q: w_k P(v | H_k), [M].
-        owner: the graph of each one, [M].
+        log_p: log P(v | H_k), with its gradient, shape [N, P], where P is K, or 1 while all particles are equal.
+        parent_weight: log w_k, shape [G, P].
+        q: w_k P(v | H_k), shape [M].
+        owner: Graph of each candidate, shape [M].
     """
 
     log_p: Tensor
@@ -99,9 +109,10 @@ class Candidates(NamedTuple):
     owner: Tensor
 
     def draw(self, chosen: Tensor, live: Tensor, log_weight: Tensor | None, graph: GraphBatch) -> Draw:
-        """The draw of the chosen ones [G, K]; those that are not ``live`` weigh nothing.
+        """The draw of the chosen candidates [G, K]. Those that are not ``live`` [G, K] get almost no weight.
 
-        Their log-weights [G, K] are log q, or those given; the gradient is that of log q.
+        The log weights are ``log_weight`` [G, K], or log q if that is None. In both cases their gradient is that of
+        log q.
         """
         P = self.log_p.shape[1]
         vertices, parents = chosen // P, chosen % P
@@ -122,7 +133,7 @@ class Candidates(NamedTuple):
 
 def _candidates(scores: Tensor, belief: Belief, graph: GraphBatch) -> Candidates:
     G, K = belief.log_weights.shape
-    P = scores.shape[1]  # 1 while all particles are equal: their weights add up to 1
+    P = scores.shape[1]  # 1 while all particles are equal; then their total weight is 1
     parent_weight = belief.log_weights if P == K else belief.log_weights.new_zeros(G, 1)
     free = allowed_vertices(belief.used, graph)
     log_p = log_probabilities(scores, None if free is None else free[:, :P], graph)  # [N, P]
@@ -134,28 +145,28 @@ def _candidates(scores: Tensor, belief: Belief, graph: GraphBatch) -> Candidates
 class Distinct(nn.Module):
     """K distinct paths of the search tree, drawn without replacement (Fearnhead and Clifford, JRSS B 2003).
 
-    The candidates are all children of all particles, I = (path of k, vertex v), with weights q_I = w_k P(v | H_k).
-    A threshold c solves Σ_I min(1, q_I / c) = K. Each candidate with q_I ≥ c is kept with its weight q_I. Any other one
-    is drawn with probability q_I / c, and then has weight c. This is systematic sampling, in a random order that goes
-    through the children of one particle after the other. So E w_I = q_I for every path: Σ_I w_I f(I) has no bias. The
-    weights add up to 1. Where there are no more than K candidates, all are kept and the sum is exact (up to those with
-    q_I below 2^-41, which are left out).
+    The candidates are all children of all particles, I = (path of particle k, vertex v), with weights
+    q_I = w_k P(v | H_k). A threshold c solves Σ_I min(1, q_I / c) = K. Each candidate with q_I ≥ c is kept, with its
+    weight q_I. Any other one is drawn with probability q_I / c, and then has weight c. So E w_I = q_I for every path,
+    and Σ_I w_I f(I) is unbiased. The weights sum to 1. If there are at most K candidates, all are kept and the sum is
+    exact (except that candidates with q_I below 2^-41 are left out).
 
-    With equal weights each particle goes on with one child. With unequal ones paths compete over the whole tree. No
-    other resampling is needed.
+    With equal weights each particle continues with one child. With unequal weights the paths of the whole tree compete.
+    No other resampling is needed.
 
-    The order is random but smooth: random numbers on the vertices are averaged with those of the neighbours
-    ``smoothing`` times, and the vertices follow each other by the result. Vertices near each other in the graph then
-    stand near each other in the order, and the drawn ones lie spread over the graph. Each of P particles begins at
-    another place of this order, the p-th after a share p / P of it, so that children of different particles lie spread
-    too. Any order gives the right expectation; this one gives less variance.
+    The draws are made by systematic sampling: the candidates are sorted, and evenly spaced ones are drawn. Any order
+    gives the right expectation, and this one reduces the variance. It goes through the particles one after the other.
+    To sort the vertices, each one gets a random number, which is averaged with those of its neighbours ``smoothing``
+    times. So vertices close in the graph are close in the order, and the drawn ones are spread over the graph. Each of
+    P particles starts at another vertex of this order: the p-th one after a share p / P of it. So the children of
+    different particles are spread over the graph too.
 
-    The new log-weights carry the gradient of log q_I. So the policy learns from the loss through the weights. This
-    gradient compares the K particles with each other: it is exact with all paths, slightly biased with fewer, and 0 for
+    The new log weights carry the gradient of log q_I. Through them the policy learns from the loss. This gradient
+    compares the K particles with each other. It is exact if all paths are kept, slightly biased otherwise, and 0 for
     K = 1.
 
     Args:
-        smoothing: rounds of averaging.
+        smoothing: Number of rounds of averaging.
     """
 
     vertices = 1
@@ -165,7 +176,7 @@ class Distinct(nn.Module):
         self.smoothing = check_positive("smoothing", smoothing, least=0)
 
     def forward(self, scores: Tensor, belief: Belief, graph: GraphBatch, noise: Noise, step: int) -> Draw:
-        """Draw from scores [N, K], or [N, 1] while all particles are equal."""
+        """Draw K distinct paths; see :class:`Independent` for the arguments."""
         G, K = belief.log_weights.shape
         candidates = _candidates(scores, belief, graph)
         q, owner = candidates.q, candidates.owner
@@ -174,15 +185,15 @@ class Distinct(nn.Module):
         share = torch.where(kept | (c == 0), 0.0, q / c.clamp(min=1 / UNIT))
         u = uniform(noise.key(step, Purpose.PATH).keys())
         chosen, live = _systematic(share, kept, u, owner, self._order(graph, noise, step, scores.shape[1]), K)
-        weight = torch.where(kept[chosen], q[chosen], threshold[:, None]).clamp(min=1e-30)  # not log 0
+        weight = torch.where(kept[chosen], q[chosen], threshold[:, None]).clamp(min=1e-30)  # avoids log 0
         return candidates.draw(chosen, live, weight.log(), graph)
 
     def _order(self, graph: GraphBatch, noise: Noise, step: int, P: int) -> Tensor:
-        """The candidates in the order in which they are drawn from, graph by graph: [N P] numbers."""
+        """Numbers of the candidates in the order of the systematic sampling, graph by graph, shape [N P]."""
         noise_key = noise.key(step, Purpose.PATH)
         signal = (noise.per_node(step, Purpose.VERTEX, torch.zeros_like(graph.batch[:1])) * UNIT).long()  # [N, 1]
         degree = graph.targets.counts[:, None]
-        for _ in range(self.smoothing):  # halfway to the neighbours' mean; integers, so that no rounding changes ranks
+        for _ in range(self.smoothing):  # with integers, so that rounding errors cannot change the order
             around = segment_sum(spread(signal, graph.sources), graph.targets)
             signal = torch.where(degree > 0, (degree * signal + around) // (2 * degree).clamp(min=1), signal)
         order = (graph.batch * UNIT + signal.squeeze(1)).argsort(stable=True)
@@ -192,42 +203,43 @@ class Distinct(nn.Module):
         rank = torch.empty_like(order).scatter(0, order, torch.arange(len(order), device=order.device))
         rank = rank - graph.first[graph.batch]
         k = torch.arange(P, device=order.device)
-        turn = uniform(noise_key.keys_of(k, 1)).argsort(1).argsort(1)[graph.batch]  # a particle's turn, [N, P]
+        turn = uniform(noise_key.keys_of(k, 1)).argsort(1).argsort(1)[graph.batch]  # rank of each particle, [N, P]
         within = (rank.double() / n)[:, None] + turn.double() / P
         return (graph.batch[:, None] + (turn + within.frac()) / P).flatten().argsort()
 
 
 @SAMPLERS.register("top")
 class Top(nn.Module):
-    """The K most probable paths of the search tree, as beam search keeps them.
+    """The K most probable paths of the search tree, as in beam search.
 
-    The candidates are those of :class:`Distinct`, I = (path of k, vertex v), with weights q_I = w_k P(v | H_k). The K
-    largest are kept, and their weights scaled to add up to 1. Chance decides only between equal ones. So a
-    prediction hardly changes from draw to draw, even with few particles. In return Σ_I w_I f(I) is biased towards
-    the paths that the policy prefers, until K reaches the number of paths; then it is exact.
+    The candidates are those of :class:`Distinct`, I = (path of particle k, vertex v), with weights
+    q_I = w_k P(v | H_k). The K candidates with the largest weights are kept, and their weights are scaled to sum to 1.
+    Only ties are broken at random. So a prediction hardly changes from draw to draw, even with few particles. But
+    Σ_I w_I f(I) is biased towards the paths that the policy prefers. It is exact if K reaches the number of paths.
 
-    It makes sense with a policy that prefers some vertices, such as :class:`CentralityPolicy`.
+    Use it with a policy that prefers some vertices, such as :class:`CentralityPolicy`.
     """
 
     vertices = 1
 
     def forward(self, scores: Tensor, belief: Belief, graph: GraphBatch, noise: Noise, step: int) -> Draw:
-        """Choose by scores [N, K], or [N, 1] while all particles are equal."""
+        """Choose the K most probable paths; see :class:`Independent` for the arguments."""
         K = belief.log_weights.shape[1]
         candidates = _candidates(scores, belief, graph)
         k = torch.arange(scores.shape[1], device=scores.device)
         by_chance = noise.per_node(step, Purpose.VERTEX, k).flatten().argsort()
         units = (candidates.q * UNIT).round().long()
         place = candidates.owner * UNIT - units
-        order = by_chance[place[by_chance].argsort(stable=True)]  # graph by graph, the largest first
+        order = by_chance[place[by_chance].argsort(stable=True)]  # graph by graph, the largest weight first
         chosen, live = _first_places(units[order] > 0, order, candidates.owner, graph.num_graphs, K)
         return candidates.draw(chosen, live, None, graph)
 
 
 def _threshold(q: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]:
-    """Which candidates are kept for certain [M], and each graph's threshold c [G], where Σ min(1, q / c) = K.
+    """Find which candidates are kept with certainty, [M], and the threshold c of each graph, [G].
 
-    In descending order, the j-th (from 0) is kept if q_j (K - j) is no less than the sum of those from j on.
+    c solves Σ min(1, q / c) = K over the candidates of a graph. In descending order, candidate j (counted from 0) is
+    kept if q_j (K - j) ≥ Σ_{i ≥ j} q_i.
     """
     units = (q * UNIT).round().long()
     order = (owner * UNIT - units).argsort(stable=True)  # graph by graph
@@ -242,11 +254,21 @@ def _threshold(q: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor
 
 
 def _systematic(share: Tensor, kept: Tensor, u: Tensor, owner: Tensor, order: Tensor, K: int) -> tuple[Tensor, Tensor]:
-    """Draw each candidate with probability ``share`` [M]: one at each tick u, u + 1, ... of the sum; and all kept ones.
+    """Draw each candidate with probability ``share`` by systematic sampling, and take all kept ones.
+
+    A candidate is drawn if the running sum of the shares in the given order, plus u, passes an integer there.
+
+    Args:
+        share: Probability of each candidate, shape [M]. 0 for the kept ones.
+        kept: Which candidates are kept with certainty, shape [M].
+        u: One uniform random number per graph, shape [G].
+        owner: Graph of each candidate, shape [M].
+        order: Numbers of the candidates in their order, graph by graph, shape [M].
+        K: Number of particles.
 
     Returns:
-        chosen: the candidates kept or drawn, [G, K]; a place without one of its own repeats an earlier one.
-        live: which places have one of their own, [G, K].
+        Numbers of the candidates that are kept or drawn, shape [G, K]. If there are fewer than K, some are repeated.
+        False for the repeated ones, shape [G, K].
     """
     G = len(u)
     units, first = (share * TICK).round().long()[order], _first(owner, G)
@@ -256,39 +278,29 @@ def _systematic(share: Tensor, kept: Tensor, u: Tensor, owner: Tensor, order: Te
 
 
 def _first_places(drawn: Tensor, order: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]:
-    """The first K of each graph's drawn candidates, in an order that goes graph by graph; see :func:`_systematic`.
-
-    Args:
-        drawn: which are drawn, in the order, [M].
-        order: the candidates in their order, [M].
-        owner: the graph of each candidate, [M].
-        G, K: numbers of graphs and of places.
-    """
+    """The first K drawn candidates of each graph; see :func:`_systematic`. ``drawn`` [M] is sorted as ``order`` is."""
     first = _first(owner, G)
     rank = _sum_before(drawn.long(), first, owner)
     place = torch.where(drawn & (rank < K), owner * K + rank, G * K)
-    own = order[first].repeat_interleave(K)  # a candidate of the graph, where rounding left none
+    own = order[first].repeat_interleave(K)  # any candidate of the graph, used if rounding left none drawn
     chosen = torch.cat([own, own[:1]]).scatter(0, place, order)[:-1].view(G, K)
     number = _totals(drawn.long(), owner, G).clamp(1, K)[:, None]
     k = torch.arange(K, device=order.device)
     return chosen.gather(1, k % number), k < number
 
 
-# Sums over candidates are of integers: the same bits in any batch and on any device.
-
-
 def _totals(values: Tensor, owner: Tensor, G: int) -> Tensor:
-    """The sum of each graph's values: int64 [M] -> [G]."""
+    """The sum of the values of each graph, from int64 [M] to [G]."""
     return values.new_zeros(G).scatter_add(0, owner, values)
 
 
 def _first(owner: Tensor, G: int) -> Tensor:
-    """Each graph's first candidate: [M] -> [G]."""
+    """Number of the first candidate of each graph, from owner [M] to [G]."""
     sizes = _totals(torch.ones_like(owner), owner, G)
     return sizes.cumsum(0) - sizes
 
 
 def _sum_before(values: Tensor, first: Tensor, owner: Tensor) -> Tensor:
-    """The sum of the values that come earlier in the same graph: int64 [M] -> [M]."""
+    """For each candidate, the sum of the values before it in the same graph, from int64 [M] to [M]."""
     before = values.cumsum(0) - values
     return before - before[first][owner]

@@ -1,4 +1,4 @@
-"""Normalisation over all nodes, graphs and particles of a batch, fused with what a layer does next."""
+"""Normalisation over all nodes, graphs and particles of a batch, fused with activation and residual."""
 
 from typing import Any, NamedTuple
 
@@ -10,12 +10,20 @@ from pfgnn.ops.segments import Segments
 
 
 class BatchNorming(NamedTuple):
-    """γ (h - μ) / √(σ² + ε) + β, of an h that is clamped to ±limit first.
+    """The parameters of γ (h - μ) / √(σ² + ε) + β, where h is first clamped to ±limit.
 
-    In training μ and σ² are those of the batch, and ``mean`` and ``variance`` move towards them; else they are these.
+    In training, μ and σ² are those of the batch, and the running ones are updated in place. In evaluation, μ and σ² are
+    the running ones.
 
-    Fields: ``scale``, ``shift``: γ, β; ``mean``, ``variance``: the running ones, each [D]; ``momentum``: their step;
-    ``eps``: ε; ``limit``; ``training``.
+    Fields:
+        scale: γ, shape [D].
+        shift: β, shape [D].
+        mean: Running mean, shape [D].
+        variance: Running variance, shape [D].
+        momentum: Weight of the new batch in the running mean and variance.
+        eps: ε.
+        limit: Largest absolute value of h.
+        training: Whether the model is in training mode.
     """
 
     scale: Tensor
@@ -29,7 +37,17 @@ class BatchNorming(NamedTuple):
 
 
 def normalise_batch(h: Tensor, norming: BatchNorming, nodes: Segments, padding: int) -> Tensor:
-    """Normalise: h [N, ..., D] -> same; the nodes of the last ``padding`` graphs do not enter μ and σ²."""
+    """Normalise h over all nodes, graphs and particles.
+
+    Args:
+        h: Embeddings, shape [N, ..., D].
+        norming: Parameters of the norm.
+        nodes: The nodes of each graph.
+        padding: Number of graphs at the end of the batch that do not count in μ and σ².
+
+    Returns:
+        The normalised embeddings, same shape as h.
+    """
     h = h.clamp(-norming.limit, norming.limit).to(torch.promote_types(h.dtype, norming.scale.dtype))
     mean, variance = norming.mean, norming.variance
     if norming.training:
@@ -50,7 +68,19 @@ def normalise_batch(h: Tensor, norming: BatchNorming, nodes: Segments, padding: 
 def activate_batch(
     h: Tensor, x: Tensor | None, norming: BatchNorming, nodes: Segments, padding: int, relu: bool = True
 ) -> Tensor:
-    """relu of :func:`normalise_batch`, plus x if it is given: [N, ..., D] -> same; or without the relu."""
+    """relu(norm(h)), plus the residual x if it is given.
+
+    Args:
+        h: Embeddings, shape [N, ..., D].
+        x: Residual, same shape as h, or None.
+        norming: Parameters of the norm; see :func:`normalise_batch`.
+        nodes: The nodes of each graph.
+        padding: Number of graphs at the end of the batch that do not count in μ and σ².
+        relu: Whether to apply the relu.
+
+    Returns:
+        The result, same shape as h.
+    """
     if nodes.start is not None and fast(h):
         return apply(_Activate, h, x, *norming, nodes.start[nodes.size - padding], relu)
     y = normalise_batch(h, norming, nodes, padding)
@@ -64,7 +94,7 @@ class _Activate(torch.autograd.Function):
         from pfgnn.ops.triton.batch_norm import activate, moments
         from pfgnn.ops.triton.rows import apart
 
-        *fields, real, ctx.relu = rest  # real: the number of nodes that are no padding, []
+        *fields, real, ctx.relu = rest  # real: number of nodes without padding, []
         norming, h = BatchNorming(*fields), apart(h)
         mean, root = moments(h, norming, real)
         ctx.save_for_backward(h, mean, root, real, *norming[:4])

@@ -1,4 +1,4 @@
-"""Which code runs: Triton kernels on a GPU, plain torch elsewhere, or what the caller says."""
+"""Chooses the code that runs: Triton kernels on a GPU, plain torch elsewhere, unless the caller chooses."""
 
 import logging
 import os
@@ -27,9 +27,11 @@ _mode = "auto"
 
 @contextmanager
 def use(mode: str) -> Iterator[None]:
-    """Within, run "plain" torch code everywhere, or "triton" kernels everywhere, or choose by the device, "auto".
+    """Context manager that chooses the code of all ops.
 
-    On a CPU, "triton" needs Triton's interpreter, TRITON_INTERPRET=1 in the environment.
+    Args:
+        mode: "plain" for torch code everywhere, "triton" for kernels everywhere, "auto" to choose by the device. On a
+            CPU, "triton" needs Triton's interpreter: set TRITON_INTERPRET=1 in the environment.
     """
     global _mode
     if mode not in MODES:
@@ -42,24 +44,24 @@ def use(mode: str) -> Iterator[None]:
 
 
 def fast(tensor: Tensor) -> bool:
-    """Whether kernels should work on a tensor of this device and type; integers only need the device."""
+    """Whether to use kernels for this tensor. It depends on the mode, the device and, for floats, the dtype."""
     if _mode == "plain" or (tensor.is_floating_point() and tensor.dtype not in FAST_TYPES):
         return False
     return _mode == "triton" or (tensor.is_cuda and _has_triton())
 
 
 def apply(function: type[Function], *inputs: Any) -> Any:
-    """The function of the inputs, with its gradient: torch leaves the call of a subclass untyped."""
+    """Call ``function.apply(*inputs)``. This wrapper is here for mypy, because torch's method has no types."""
     return function.apply(*inputs)
 
 
 def product_dtype(x: Tensor) -> torch.dtype:
-    """What products with a tensor are to be computed in: its own type, or autocast's."""
+    """The dtype for matrix products with x: that of autocast if it is enabled, otherwise that of x."""
     return torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
 
 
 def once(backward: Backward) -> Backward:
-    """A backward that is no function of its own inputs' gradient: a second one is refused, not silently wrong."""
+    """Decorator of a backward function: double backward raises an error instead of giving a wrong result."""
     return cast(Backward, once_differentiable(backward))
 
 
@@ -72,14 +74,17 @@ def _has_triton() -> bool:
 
 
 def _announce() -> None:
-    """Say why the first steps on a new machine take longer. Triton keeps what it compiled in a cache of its own."""
+    """Log why the first steps on a new machine take longer: Triton compiles the kernels and then caches them.
+
+    An empty file in the folder of Triton's cache marks that this was logged.
+    """
     home = Path(os.environ.get("TRITON_HOME") or os.path.expanduser("~"))
     folder = Path(os.environ.get("TRITON_CACHE_DIR") or home / ".triton" / "cache")
     known = folder / f"pfgnn-{__version__}-on-{torch.cuda.get_device_name().replace(' ', '-')}"
     if known.exists():
         return
     log = logging.getLogger("pfgnn")
-    log.warning("compiling kernels for this GPU, which takes up to a minute; from then on they are in %s", folder)
-    with suppress(OSError):  # without a place to write, it is compiled and said every time
+    log.warning("compiling kernels for this GPU, which takes up to a minute; later runs load them from %s", folder)
+    with suppress(OSError):  # if the folder is not writable, every run compiles and logs again
         folder.mkdir(parents=True, exist_ok=True)
         known.touch()

@@ -1,4 +1,4 @@
-"""Distances from marked vertices, by rounds of breadth-first search."""
+"""Distances from marked vertices, by breadth-first search."""
 
 import torch
 from torch import Tensor
@@ -7,22 +7,25 @@ from pfgnn.ops.segments import Segments, sum_neighbours
 
 
 def distances(vertices: Tensor, valid: Tensor, largest: int, sources: Segments, targets: Segments) -> Tensor:
-    """d(u, v): edges on a shortest path from the nearest marked vertex v to u, or ``largest`` + 1 if it is longer.
+    """d(u, v): the number of edges on a shortest path from the nearest marked vertex v to u.
 
-    Edges are followed in their direction. Weights of edges do not count. A vertex that cannot be reached has
-    ``largest`` + 1 as well. Round r reaches the vertices at distance r, so there are ``largest`` rounds.
+    Edges are followed in their direction. If the distance is above ``largest``, or u cannot be reached, the result is
+    ``largest`` + 1. Round r of the search finds the vertices at distance r, so there are ``largest`` rounds.
 
     Args:
-        vertices: the marked vertices of each particle, as node numbers in the batch, [G, K, m].
-        valid: which of them count, [G, K, m].
-        largest: the largest distance that is told from longer ones.
-        sources, targets: of the edges, which lie in order of their targets.
+        vertices: The marked vertices of each particle, as node numbers in the batch, shape [G, K, m].
+        valid: Which of them count, shape [G, K, m].
+        largest: The largest distance that is distinguished from longer ones.
+        sources: The edges that leave each node.
+        targets: The edges that reach each node. Edges are sorted by their targets.
 
-    Returns: int64 [N, K].
+    Returns:
+        The distances, int64, shape [N, K].
     """
     K = vertices.shape[1]
     k = torch.arange(K, device=vertices.device)[:, None]
-    # Counted, for a draw that is not valid repeats a vertex. The sums are of small integers, so they are exact.
+    # Count the valid marks: an invalid one repeats a vertex, so it must add 0 and not overwrite. The sums are of small
+    # integers, so they are exact.
     reached = torch.zeros(targets.size, K, device=vertices.device)
     reached = reached.index_put((vertices, k), valid.float(), accumulate=True).clamp(max=1)
     d = torch.full((targets.size, K), largest + 1, dtype=torch.int64, device=vertices.device)

@@ -1,4 +1,4 @@
-"""Drawing a vertex for each graph and particle, and the draw's log-probability."""
+"""Drawing a vertex for each graph and particle, with the log probability of the draw."""
 
 from typing import Any
 
@@ -14,31 +14,34 @@ from pfgnn.ops.weigh import NoiseKey
 def draw_vertex(
     scores: Tensor, noise_key: NoiseKey, particles: Tensor, number: int, node_key: Tensor, nodes: Segments
 ) -> tuple[Tensor, Tensor]:
-    """v ~ softmax of the scores over the nodes of each graph, by Gumbel's trick: argmax_v log P(v) + g_v.
+    """Draw v ~ softmax of the scores over the nodes of each graph, by the Gumbel-max trick: argmax_v log P(v) + g_v.
 
     Args:
-        scores: [N, K], or [N, 1] while all particles are equal.
-        noise_key: of the noise, which sits on the nodes.
-        particles: their numbers, int64 [K].
-        number: of this draw, where a step has several.
-        node_key: of each node's own noise, int64 [N].
-        nodes: the graph of each node; no graph is empty.
-    Returns: v, node numbers in the batch [G, K], and log P(v) [G, K].
+        scores: Scores of the nodes, shape [N, K], or [N, 1] while all particles are equal.
+        noise_key: Key of the random numbers.
+        particles: Numbers of the particles, int64, shape [K].
+        number: Number of this draw, if a step has several.
+        node_key: Key of each node's own random number, int64, shape [N].
+        nodes: The nodes of each graph. No graph is empty.
+
+    Returns:
+        v, node numbers in the batch, shape [G, K].
+        log P(v), shape [G, K].
     """
     if nodes.start is not None and fast(scores):
         return apply(_Draw, scores, noise_key, particles, number, node_key, nodes)
     log_p = segment_log_softmax(scores, nodes)  # [N, K] or [N, 1]
     keys = noise_key.keys_of(particles, number)[nodes.index]  # [N, K]
-    g = gumbel(uniform(fold(keys, node_key[:, None])))  # [N, K], float64: no ties
+    g = gumbel(uniform(fold(keys, node_key[:, None])))  # [N, K]; in float64 there are no ties
     v = _argmax(log_p.detach() + g, nodes)
     return v, log_p.expand(-1, v.shape[1]).gather(0, v)
 
 
 def _argmax(values: Tensor, nodes: Segments) -> Tensor:
-    """Row of the largest value of each (never empty) segment: values [N, K] -> [S, K]."""
+    """The row of the largest value of each segment, from values [N, K] to [S, K]. No segment is empty."""
     largest = spread(segment_max(values, nodes), nodes)  # [N, K]
     row = torch.arange(len(values), device=values.device)[:, None]
-    # Where all values are NaN none is the largest; any row will do, for the NaN shows up elsewhere.
+    # If all values are NaN, no row equals the largest value. Then any row will do, as log P(v) is NaN too.
     return segment_min(torch.where(values == largest, row, len(values) - 1), nodes)
 
 
@@ -53,7 +56,7 @@ class _Draw(torch.autograd.Function):
         ctx.save_for_backward(scores, v, log_total)
         ctx.nodes = nodes
         ctx.mark_non_differentiable(v)
-        ctx.set_materialize_grads(False)  # no zeros for v
+        ctx.set_materialize_grads(False)  # so that no zeros are allocated as the gradient of v
         return v, log_p
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Dropout whose mask is a pure function of keys: no generator, and no mask in memory."""
+"""Dropout whose mask is a pure function of keys. It needs no generator and stores no mask."""
 
 from typing import Any
 
@@ -17,19 +17,21 @@ def dropout(
 ) -> Tensor:
     """x_nkd / (1 - rate) where u_nkd ≥ rate, else 0.
 
-    u is the uniform number of the key (seed, graph key, step, purpose, particle, number, node key, feature). So the
-    mask depends neither on the rest of the batch, nor on how many particles are computed at a time, nor on the device.
-    The gradient makes the mask again from the keys.
+    u is the uniform random number of the key (seed, graph key, step, purpose, particle, number, node key, feature). So
+    the mask does not depend on the rest of the batch, on how many particles are computed at a time, or on the device.
+    The backward pass computes the mask again from the keys.
 
     Args:
-        x: [N, K, D], or [N, D], which is one particle.
-        rate: the share to drop, in [0, 1); with 0 the result is x itself.
-        noise_key: of the random numbers.
-        particles: their numbers, int64 [K]; for x [N, D] torch.tensor([0]).
-        number: of this dropout, where a step has several, such as one a layer.
-        node_key: int64 [N].
-        nodes: the graph of each node.
-    Returns: like x.
+        x: Values, shape [N, K, D], or [N, D] for one particle.
+        rate: Probability that an entry is dropped, in [0, 1). With 0 the result is x itself.
+        noise_key: Key of the random numbers.
+        particles: Numbers of the particles, int64, shape [K]. For x [N, D], pass torch.tensor([0]).
+        number: Number of this dropout, if a step has several, such as one per layer.
+        node_key: Key of each node's own random numbers, int64, shape [N].
+        nodes: The nodes of each graph.
+
+    Returns:
+        The result, same shape as x.
     """
     if not 0 <= rate < 1:
         raise InputError(f"the rate of dropout must be at least 0 and less than 1, but it is {rate}")
@@ -46,11 +48,12 @@ def _drop(
 ) -> Tensor:
     keys = fold(noise_key.keys_of(particles, number)[nodes.index], node_key[:, None])  # [N, K]
     u = uniform(fold(keys[..., None], torch.arange(x.shape[-1], device=x.device)))  # [N, K, D]
-    return torch.where((u >= rate).view(x.shape), x * (1 / (1 - rate)), 0)  # a product: the same bits on any device
+    # A product instead of a division, so that the result is the same bit for bit on any device.
+    return torch.where((u >= rate).view(x.shape), x * (1 / (1 - rate)), 0)
 
 
 class _Dropout(torch.autograd.Function):
-    """It is linear, so its gradient is itself, of the same keys; nothing of x's size is kept."""
+    """Dropout is linear, so its backward is the same dropout with the same keys. Neither x nor the mask is saved."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, *rest: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""Rows of a small table, looked up by many."""
+"""Looking up many rows of a small table."""
 
 from typing import Any
 
@@ -8,12 +8,20 @@ from torch.nn import functional
 
 from pfgnn.ops.dispatch import apply, fast, once
 
-MANY = 256  # rows of a table, above which a product with all of them is no bargain
+MAX_ROWS = 256  # a table with more rows uses torch's own gradient, as the product with one-hot rows would be slow
 
 
 def look_up(table: Tensor, x: Tensor) -> Tensor:
-    """table[x], with its gradient as a product with one-hot rows where that is fast: [R, D], [N] -> [N, D]."""
-    if fast(table) and len(table) <= MANY:
+    """table[x]. On a GPU the gradient of a small table is a fast product with one-hot rows.
+
+    Args:
+        table: The table, shape [R, D].
+        x: Row numbers, shape [N].
+
+    Returns:
+        The rows, shape [N, D].
+    """
+    if fast(table) and len(table) <= MAX_ROWS:
         return apply(_LookUp, table, x)
     return functional.embedding(x, table)
 

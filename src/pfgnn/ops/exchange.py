@@ -1,4 +1,4 @@
-"""What the particles of a graph tell each other: what is read of all of them, and added to each of them."""
+"""Exchange between the particles of a graph: collect information from all particles, and add terms to each."""
 
 from typing import Any
 
@@ -15,17 +15,20 @@ def listen(
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """H itself, the mean particle Σ_k w_k H[n, k], and the embedding of each particle's marked vertex.
 
-    Use the returned H afterwards. Its gradient is then added to the others in one pass.
+    Use the returned H afterwards. Then all gradients of H are added in one kernel.
 
     Args:
-        H: embeddings, [N, K, D].
-        log_weights: log w, [G, K].
-        vertices: the marked vertices, of which the mean is taken where there are several, [G, K, m].
-        nodes: the nodes of each graph.
-        mean: whether the mean particle is wanted.
-        mark: whether the marked vertices are.
+        H: Embeddings, shape [N, K, D].
+        log_weights: log w, shape [G, K].
+        vertices: The marked vertices, shape [G, K, m]. With m > 1, the mean of their embeddings is taken.
+        nodes: The nodes of each graph.
+        mean: Whether to compute the mean particle.
+        mark: Whether to collect the embeddings of the marked vertices.
 
-    Returns: [N, K, D], [N, D] or None, [G, K, D] or None.
+    Returns:
+        H, shape [N, K, D].
+        The mean particle, shape [N, D], or None.
+        The embeddings of the marked vertices, shape [G, K, D], or None.
     """
     if nodes.start is not None and fast(H):
         return apply(_Listen, H, log_weights, vertices, nodes, mean, mark)
@@ -37,7 +40,17 @@ def listen(
 
 
 def tell(y: Tensor, to_nodes: Tensor | None, to_particles: Tensor | None, nodes: Segments) -> Tensor:
-    """y[n, k] + a[n] + b[g, k], g the graph of n: y [N, K, D], a [N, D] or None, b [G, K, D] or None -> [N, K, D]."""
+    """y[n, k] + a[n] + b[g, k], where g is the graph of node n.
+
+    Args:
+        y: Embeddings, shape [N, K, D].
+        to_nodes: a, shape [N, D], or None.
+        to_particles: b, shape [G, K, D], or None.
+        nodes: The nodes of each graph.
+
+    Returns:
+        The sum, shape [N, K, D].
+    """
     if nodes.start is not None and fast(y):
         return apply(_Tell, y, to_nodes, to_particles, nodes)
     if to_nodes is not None:

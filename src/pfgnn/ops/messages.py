@@ -1,4 +1,4 @@
-"""The sum of rectified messages over edges with features, as in GINE. The fast form stores no message."""
+"""The sum of relu messages over edges with features, as in GINE. The kernels do not store the messages."""
 
 from typing import Any
 
@@ -14,15 +14,17 @@ def sum_messages(x: Tensor, edge_attr: Tensor, own: Tensor, sources: Segments, t
     """own · x_i + Σ_{edges (j, i)} relu(x_j + e_ij) for every node i.
 
     x and edge_attr may have different dtypes, as under autocast. The result has the dtype that torch promotes them to:
-    float32 with bfloat16 gives float32. The kernels add in float32, whatever the dtypes. Each gradient has the dtype
-    of its input.
+    float32 with bfloat16 gives float32. The kernels always add in float32. Each gradient has the dtype of its input.
 
     Args:
-        x: [N, D] or [N, K, D].
-        edge_attr: e, [E, D], the same for all K particles.
-        own: the weight of a node's own row, [].
-        sources, targets: of the edges, which lie in order of their targets.
-    Returns: [N, D] or [N, K, D], like x.
+        x: Embeddings, shape [N, D] or [N, K, D].
+        edge_attr: e, shape [E, D]. It is the same for all K particles.
+        own: Weight of a node's own embedding, shape [].
+        sources: The edges that leave each node.
+        targets: The edges that reach each node. Edges are sorted by their targets.
+
+    Returns:
+        The sums, same shape as x.
     """
     if sources.across is not None and targets.start is not None and fast(x) and fast(edge_attr):
         return apply(_Messages, x, edge_attr, own, sources, targets)
@@ -31,7 +33,7 @@ def sum_messages(x: Tensor, edge_attr: Tensor, own: Tensor, sources: Segments, t
 
 
 class _Messages(torch.autograd.Function):
-    """On the way back the messages are made again from x and e; only these are kept."""
+    """Only x and e are saved. The backward pass computes the messages again from them."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, edge_attr: Tensor, own: Tensor, sources: Segments, targets: Segments) -> Tensor:

@@ -1,4 +1,4 @@
-"""Hidden layers, and what is read of one at once: a score a row, a mean a segment, or another layer."""
+"""A hidden layer fused with the next operation: a score of each row, a mean over segments, or a second layer."""
 
 from typing import Any
 
@@ -14,20 +14,33 @@ from pfgnn.ops.side_stream import beside, joined
 def hidden_score(x: Tensor, weight: Tensor, bias: Tensor, last: Tensor, last_bias: Tensor) -> Tensor:
     """v · relu(W x + b) + c.
 
-    Args: x: [..., D].  weight, bias: W [P, D], b [P].  last, last_bias: v [P], c [1].
-    Shapes: -> [...].
+    Args:
+        x: Inputs, shape [..., D].
+        weight: W, shape [P, D].
+        bias: b, shape [P].
+        last: v, shape [P].
+        last_bias: c, shape [1].
+
+    Returns:
+        The scores, shape [...].
     """
     if fast(x):
         return apply(_Score, x, weight, bias, last, last_bias)
-    # Not a product with one column: libraries for matrices are slow at it.
+    # Not a matrix product, because libraries are slow at products with a single column.
     return (linear(x, weight, bias).relu() * last).sum(-1) + last_bias
 
 
 def hidden_mean(x: Tensor, weight: Tensor, bias: Tensor, segments: Segments) -> Tensor:
     """The mean of relu(W x + b) over the rows of each segment.
 
-    Args: x: [N, K, D].  weight, bias: W [P, D], b [P].  segments: S of the N rows, in order.
-    Shapes: -> [S, K, P].
+    Args:
+        x: Inputs, shape [N, K, D].
+        weight: W, shape [P, D].
+        bias: b, shape [P].
+        segments: S segments of the N rows.
+
+    Returns:
+        The means, shape [S, K, P].
     """
     if segments.start is not None and segments.order is None and fast(x):
         return apply(_Mean, x, weight, bias, segments)
@@ -37,8 +50,15 @@ def hidden_mean(x: Tensor, weight: Tensor, bias: Tensor, segments: Segments) -> 
 def two_layers(x: Tensor, weight: Tensor, bias: Tensor, last: Tensor, last_bias: Tensor) -> Tensor:
     """V relu(W x + b) + c.
 
-    Args: x: [..., D].  weight, bias: W [P, D], b [P].  last, last_bias: V [Q, P], c [Q].
-    Shapes: -> [..., Q].
+    Args:
+        x: Inputs, shape [..., D].
+        weight: W, shape [P, D].
+        bias: b, shape [P].
+        last: V, shape [Q, P].
+        last_bias: c, shape [Q].
+
+    Returns:
+        The outputs, shape [..., Q].
     """
     if fast(x):
         return apply(_TwoLayers, x, weight, bias, last, last_bias)
@@ -46,7 +66,15 @@ def two_layers(x: Tensor, weight: Tensor, bias: Tensor, last: Tensor, last_bias:
 
 
 def _hidden(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The rows with a column of ones, X [M, D°], the map W [P', D°], and their product u [M, P']."""
+    """The hidden layer before the relu, with padded rows, which matrix products are fast at.
+
+    P' and D° are P and D + 1, padded to multiples of 8. A column of ones in X carries the bias.
+
+    Returns:
+        X: Input rows with the column of ones, shape [M, D°].
+        W: The map with the bias, shape [P', D°].
+        u: Their product, shape [M, P'].
+    """
     from pfgnn.ops.triton.rows import widen, widen_map
 
     dtype = product_dtype(x)
@@ -58,7 +86,10 @@ def _hidden(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, 
 def _hidden_backward(
     ctx: Any, du: Tensor, X: Tensor, W: Tensor, weight: Tensor, bias: Tensor, parts: Tensor | None = None
 ) -> tuple[Tensor, ...]:
-    """The gradients of x, weight and bias from that of u, and the sum of the parts [B, ...] of another."""
+    """The gradients of x, weight and bias from the gradient du of u.
+
+    If ``parts`` [B, ...] is given, its sum over B is returned too, as the gradient of another parameter.
+    """
     from pfgnn.ops.triton.rows import cut_map_gradient, narrow
 
     with joined(du):
@@ -115,7 +146,7 @@ class _Mean(torch.autograd.Function):
 
 
 class _TwoLayers(torch.autograd.Function):
-    """As torch does it, but for the gradients of the maps, for which the rest does not wait."""
+    """As in torch, but the gradients of the weights run on a side stream, so that the rest does not wait for them."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, *maps: Tensor) -> Tensor:

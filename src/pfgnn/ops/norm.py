@@ -1,4 +1,4 @@
-"""Normalisation over the nodes of each graph and particle, fused with what a layer does next."""
+"""Normalisation over the nodes of each graph and particle, fused with activation and residual."""
 
 from typing import Any, NamedTuple
 
@@ -10,9 +10,14 @@ from pfgnn.ops.segments import Segments, segment_mean, segment_sum, spread
 
 
 class Norming(NamedTuple):
-    """γ c / √(mean c² + ε) + β, c = h - α μ, of an h that is clamped to ±limit first.
+    """The parameters of γ c / √(mean c² + ε) + β, with c = h - α μ, where h is first clamped to ±limit.
 
-    Fields: ``scale``, ``shift``, ``mean_scale``: γ, β, α, each [D]; ``eps``: ε; ``limit``.
+    Fields:
+        scale: γ, shape [D].
+        shift: β, shape [D].
+        mean_scale: α, shape [D].
+        eps: ε.
+        limit: Largest absolute value of h.
     """
 
     scale: Tensor
@@ -23,9 +28,16 @@ class Norming(NamedTuple):
 
 
 def normalise_graphs(h: Tensor, norming: Norming, nodes: Segments, near: Tensor | None = None) -> Tensor:
-    """Normalise, μ and mean over the nodes of each graph and particle: [N, ..., D] -> same.
+    """Normalise h, with μ and mean over the nodes of each graph and particle.
 
-    With ``near`` [N, K] both means are weighted by it, Σ w h / max(1, Σ w); h is [N, K, D].
+    Args:
+        h: Embeddings, shape [N, ..., D].
+        norming: Parameters of the norm.
+        nodes: The nodes of each graph.
+        near: Weights w of the nodes in both means, which are then Σ w h / max(1, Σ w). Shape [N, K], with h [N, K, D].
+
+    Returns:
+        The normalised embeddings, same shape as h.
     """
     scale, shift, mean_scale, eps, limit = norming
     h = h.clamp(-limit, limit)
@@ -44,9 +56,18 @@ def normalise_graphs(h: Tensor, norming: Norming, nodes: Segments, near: Tensor 
 def activate_graphs(
     h: Tensor, x: Tensor | None, norming: Norming, nodes: Segments, relu: bool = True, near: Tensor | None = None
 ) -> Tensor:
-    """relu of :func:`normalise_graphs`, plus x if it is given: [N, ..., D] -> same; or without the relu.
+    """relu(norm(h)), plus the residual x if it is given.
 
-    ``near`` weighs the nodes, see there.
+    Args:
+        h: Embeddings, shape [N, ..., D].
+        x: Residual, same shape as h, or None.
+        norming: Parameters of the norm; see :func:`normalise_graphs`.
+        nodes: The nodes of each graph.
+        relu: Whether to apply the relu.
+        near: Weights of the nodes; see :func:`normalise_graphs`.
+
+    Returns:
+        The result, same shape as h.
     """
     if nodes.start is not None and fast(h):
         return apply(_Activate, h, x, *norming, nodes, relu, near)

@@ -1,4 +1,4 @@
-"""What particles do to a node's embeddings: become copies of ancestors, be averaged, have one vertex changed."""
+"""Operations on the embeddings of K particles: copy ancestors, average, and read or change drawn vertices."""
 
 from typing import Any
 
@@ -10,14 +10,32 @@ from pfgnn.ops.segments import Segments, segment_sum, spread
 
 
 def select_particles(H: Tensor, ancestors: Tensor, nodes: Segments) -> Tensor:
-    """H'[n, k] = H[n, a_k], a those of n's graph: H [N, K, D], ancestors [G, K] -> [N, K, D]."""
+    """H'[n, k] = H[n, a_k], where a are the ancestors in the graph of node n.
+
+    Args:
+        H: Embeddings, shape [N, K, D].
+        ancestors: a, shape [G, K].
+        nodes: The nodes of each graph.
+
+    Returns:
+        H', shape [N, K, D].
+    """
     if fast(H):
         return apply(_Select, H, ancestors, nodes)
     return H.gather(1, ancestors[nodes.index][..., None].expand_as(H))
 
 
 def average_particles(H: Tensor, log_weights: Tensor, nodes: Segments) -> Tensor:
-    """Σ_k w_k H[n, k], w those of n's graph: H [N, K, D], log_weights [G, K] -> [N, D]."""
+    """The mean particle Σ_k w_k H[n, k], where w are the weights in the graph of node n.
+
+    Args:
+        H: Embeddings, shape [N, K, D].
+        log_weights: log w, shape [G, K].
+        nodes: The nodes of each graph.
+
+    Returns:
+        The mean, shape [N, D].
+    """
     if nodes.start is not None and fast(H):
         return apply(_Average, H, log_weights, nodes)
     w = spread(log_weights.exp(), nodes)[:, None].to(H.dtype)  # [N, 1, K]
@@ -25,7 +43,16 @@ def average_particles(H: Tensor, log_weights: Tensor, nodes: Segments) -> Tensor
 
 
 def pick_vertices(H: Tensor, vertices: Tensor, nodes: Segments) -> Tensor:
-    """The embeddings of drawn vertices: H [N, K, D] or [N, 1, D], vertices [G, K, m] -> [G, K, m, D]."""
+    """The embeddings of the drawn vertices.
+
+    Args:
+        H: Embeddings, shape [N, K, D], or [N, 1, D] while all particles are equal.
+        vertices: The drawn vertices, shape [G, K, m].
+        nodes: The nodes of each graph.
+
+    Returns:
+        Their embeddings, shape [G, K, m, D].
+    """
     if fast(H):
         return apply(_Pick, H, vertices, nodes)
     return H.flatten(0, 1).index_select(0, _places(vertices, H.shape[1])).view(*vertices.shape, H.shape[2])
@@ -34,26 +61,35 @@ def pick_vertices(H: Tensor, vertices: Tensor, nodes: Segments) -> Tensor:
 def add_to_vertices(
     H: Tensor, change: Tensor, vertices: Tensor, valid: Tensor, nodes: Segments, limit: float
 ) -> Tensor:
-    """H with ``change`` added at drawn vertices where the draw is valid, clamped to ±limit.
+    """Add ``change`` to the embeddings of the drawn vertices, then clamp to ±limit.
 
-    H [N, K, D] or [N, 1, D], change [G, K, m, D], vertices and valid [G, K, m] -> [N, K, D].
+    Args:
+        H: Embeddings, shape [N, K, D], or [N, 1, D] while all particles are equal.
+        change: What to add to each drawn vertex, shape [G, K, m, D].
+        vertices: The drawn vertices, shape [G, K, m].
+        valid: Which draws are valid, shape [G, K, m]. The others change nothing.
+        nodes: The nodes of each graph.
+        limit: Largest absolute value of the result.
+
+    Returns:
+        The new embeddings, shape [N, K, D].
     """
     if fast(H):
         return apply(_Add, H, change, vertices, valid, nodes, limit)
     K, D = vertices.shape[1], H.shape[2]
     wide = H.expand(-1, K, -1).reshape(-1, D)  # [N K, D]
-    # Added, not written: a draw that is not valid repeats a vertex, and must add nothing to it.
+    # Add and not overwrite: an invalid draw repeats a vertex, and must not undo the change of the valid one.
     added = wide.index_add(0, _places(vertices, K), torch.where(valid[..., None], change, 0.0).reshape(-1, D))
     return added.clamp(-limit, limit).view(len(H), K, D)
 
 
 def _at(H: Tensor, vertices: Tensor) -> Tensor:
-    """H [N, K, D] or [N, 1, D] at the vertices [G, K, m], for code without gradients: [G, K, m, D]."""
+    """H [N, K, D] or [N, 1, D] at the vertices [G, K, m], shape [G, K, m, D]. For code that needs no gradient."""
     return H[vertices, _particles(vertices) if H.shape[1] > 1 else 0]
 
 
 def _places(vertices: Tensor, K: int) -> Tensor:
-    """Rows of the vertices [G, K, m] in embeddings [N K, D], or [N, D] if K is 1: [G K m]."""
+    """Row numbers of the vertices [G, K, m] in embeddings [N K, D], shape [G K m]."""
     return (K * vertices + (_particles(vertices) if K > 1 else 0)).flatten()
 
 

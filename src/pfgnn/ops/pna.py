@@ -1,4 +1,4 @@
-"""PNA's layer. The plain form says what it computes; forward the fast one stores no message and no scaled aggregate."""
+"""The layer of PNA. In the forward pass, the kernels store neither the messages nor the scaled aggregates."""
 
 from typing import Any, NamedTuple
 
@@ -10,15 +10,19 @@ from pfgnn.ops.norm import Norming, activate_graphs
 from pfgnn.ops.segments import Segments, segment_max, segment_mean, segment_min, spread
 from pfgnn.ops.side_stream import beside, joined
 
-FLOOR = 1e-5  # a variance up to this counts as 0, as in PyG, which keeps the gradient of its root finite
+FLOOR = 1e-5  # a variance up to this counts as 0, as in PyG; this keeps the gradient of its square root finite
 
 
 class Weights(NamedTuple):
-    """The maps of a layer of T towers, each of F = D / T inputs and outputs.
+    """The linear maps of a layer with T towers. Each tower has F = D / T inputs and outputs.
 
-    Fields: ``pre`` [T, 3 F, F]: A, B and the own part; ``pre_bias`` [T, 2 F]: of B and the own part; ``edge`` [D, D]: C
-    of all towers, or None; ``post`` [T, 4 F, 3 F]: U, each scaler's side by side; ``mix`` [D, D] and ``mix_bias`` [D]:
-    V.
+    Fields:
+        pre: A, B and the map of own_i, shape [T, 3 F, F].
+        pre_bias: Biases of B and of own_i, shape [T, 2 F].
+        edge: C of all towers, shape [D, D], or None.
+        post: U_s for each of the three scalers s, side by side, shape [T, 4 F, 3 F].
+        mix: V, shape [D, D].
+        mix_bias: Bias of V, shape [D].
     """
 
     pre: Tensor
@@ -30,7 +34,13 @@ class Weights(NamedTuple):
 
 
 class After(NamedTuple):
-    """What follows in a layer: relu(norm(h)), over the ``nodes`` of each graph, plus x if ``residual``."""
+    """The operations after the layer: relu(norm(h)), plus the residual x.
+
+    Fields:
+        norming: Parameters of the norm.
+        nodes: The nodes of each graph.
+        residual: Whether to add x.
+    """
 
     norming: Norming
     nodes: Segments
@@ -46,32 +56,38 @@ def pna(
     targets: Segments,
     after: After | None = None,
 ) -> Tensor:
-    """h_i = V (own_i + Σ_s s_i U_s [mean, min, max, std]_j m_ij), m_ij = A x_j + B x_i + C e_ij, towers side by side.
+    """h_i = V (own_i + Σ_s s_i U_s [mean, min, max, std]_j m_ij), with messages m_ij = A x_j + B x_i + C e_ij.
 
-    The scalers s are 1, log(d_i + 1) / δ and its inverse, d_i the number of i's edges, at least 1. B x_i is the same in
-    all messages to i, so it is added to their mean, min and max, and std does not see it. Where a node receives none,
-    the aggregates are 0. The scalers are factors of a node, so they come after U.
+    own_i is a linear map of x_i with a bias. The scalers s_i are 1, log(d_i + 1) / δ and its inverse, where d_i is the
+    in-degree of i, at least 1. Each tower does this with its F columns of x, except that V reads all towers.
+
+    B x_i is the same in all messages to i. So it is added to their mean, min and max, and it does not change their std.
+    A scaler is one factor per node, so it is applied after U_s. If a node receives no messages, its aggregates are 0.
 
     Args:
-        x: [N, K, D], of which each tower reads F columns, but V all.
-        edge_attr: [E, D], the same for all particles; None if ``weights.edge`` is.
-        weights: of the layer.
+        x: Embeddings, shape [N, K, D].
+        edge_attr: e, shape [E, D], the same for all particles. None if ``weights.edge`` is None.
+        weights: The linear maps of the layer.
         delta: δ.
-        sources, targets: of the edges, which lie in order of their targets.
-        after: what comes of h; None for h itself.
-    Shapes: -> [N, K, D].
+        sources: The edges that leave each node.
+        targets: The edges that reach each node. Edges are sorted by their targets.
+        after: Operations to apply to h. With None, h itself is returned.
+
+    Returns:
+        The new embeddings, shape [N, K, D].
     """
     if targets.start is not None and fast(x):
         parameters, others = ((), ()) if after is None else (after.norming[:3], (*after.norming[3:], *after[1:]))
         return apply(_PNA, x, edge_attr, *weights, *parameters, others, delta, sources, targets)
     (N, K, D), T = x.shape, len(weights.post)
     rows = x.reshape(N * K, T, -1).transpose(0, 1)  # [T, N K, F]
-    bias = torch.nn.functional.pad(weights.pre_bias, (D // T, 0))  # A has none
+    bias = torch.nn.functional.pad(weights.pre_bias, (D // T, 0))  # A has no bias
     pre = torch.baddbmm(bias[:, None], rows, weights.pre.mT)  # [T, N K, 3 F]
     p, q, own = pre.chunk(3, 2)
     message = spread(p.transpose(0, 1).reshape(N, K, D), sources)  # [E, K, D]
     if edge_attr is not None and weights.edge is not None:
-        message += torch.nn.functional.linear(edge_attr, weights.edge)[:, None]  # in place: on a CPU new memory costs
+        # In place, because allocating memory is slow on a CPU.
+        message += torch.nn.functional.linear(edge_attr, weights.edge)[:, None]
     mean = segment_mean(message, targets)
     variance = segment_mean(spread(mean, targets).sub_(message).square(), targets)
     low, high = segment_min(message, targets), segment_max(message, targets)
@@ -88,15 +104,17 @@ def pna(
 
 
 class _PNA(torch.autograd.Function):
-    """On rows padded to multiples of 8, which the libraries for matrices want; a column of ones carries the biases.
+    """The layer with kernels. Rows are padded to multiples of 8, which matrix products are fast at.
 
-    D' and F' are D and F padded, D° and F° are D + 1 and F + 1 padded, and M' is M = N K in whole shares. Padding is 0
-    in every weight and in every row's gradient, so it changes no sum.
+    D' and F' are D and F padded. D° and F° are D + 1 and F + 1 padded: a column of ones carries the biases. M' is
+    M = N K rounded up to whole shares; see :func:`pfgnn.ops.triton.towers.share_of`. The padding is 0 in every weight
+    and in every gradient, so it changes no sum.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, edge_attr: Tensor | None, *rest: Any) -> Tensor:
         from pfgnn.ops.triton import pna as kernels
+        from pfgnn.ops.triton import scalers, towers
         from pfgnn.ops.triton.maps import pad_weights
         from pfgnn.ops.triton.norm import activate
         from pfgnn.ops.triton.rows import narrow, widen
@@ -112,11 +130,11 @@ class _PNA(torch.autograd.Function):
                 with beside(x):
                     X_edge = widen(edge_attr, dtype)  # [E, D']
                     r = X_edge @ maps.C.T  # [E, T F']
-            X = kernels.split_towers(x.reshape(N * K, D), len(maps.W), dtype)  # [T, M', F°]
+            X = towers.split_towers(x.reshape(N * K, D), len(maps.W), dtype)  # [T, M', F°]
             pre = torch.bmm(X, maps.W.mT)  # [T, M', 3 F']
         a = kernels.aggregate(pre, r, N * K, K, sources.index, targets.start)  # [T, M', 4 F']
         y = torch.bmm(a, maps.U)  # [T, M', 3 F']
-        z = kernels.scale(y, pre, N * K, K, D, delta, targets.start)  # [M, D°]
+        z = scalers.scale(y, pre, N * K, K, D, delta, targets.start)  # [M, D°]
         h = out = narrow(z @ maps.V.T, x.shape)
         kept: tuple[Tensor, ...] = ()
         if norm:
@@ -132,6 +150,7 @@ class _PNA(torch.autograd.Function):
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.ops.triton import pna as kernels
+        from pfgnn.ops.triton import scalers, towers
         from pfgnn.ops.triton.maps import Maps, cut_gradients
         from pfgnn.ops.triton.norm import activate_backward
         from pfgnn.ops.triton.rows import padded, widen
@@ -154,9 +173,9 @@ class _PNA(torch.autograd.Function):
                 d_norm = parts.sum(0).to(norm[-1].dtype).unbind() if norm else ()
                 dV = g.T @ z  # [D', D°]
             d_pre = torch.empty_like(pre)
-            dy = kernels.scale_gradients(g @ V, d_pre, K, D, ctx.delta, ctx.targets.start)  # [T, M', 3 F']
+            dy = scalers.scale_gradients(g @ V, d_pre, K, D, ctx.delta, ctx.targets.start)  # [T, M', 3 F']
             with beside(g):
-                dU = kernels.share_products(a, dy)  # [T, S, 4 F', 3 F']
+                dU = towers.share_products(a, dy)  # [T, S, 4 F', 3 F']
             messages = kernels.message_gradients(
                 torch.bmm(dy, U.mT), pre, r, d_pre, N * K, K, ctx.sources.index, ctx.targets.start
             )  # [E, K, T F']
@@ -168,7 +187,7 @@ class _PNA(torch.autograd.Function):
                     dC = d_r.T @ X_edge  # [T F', D']
             kernels.sum_messages(messages, d_pre, ctx.sources.order, ctx.sources.start)
             with beside(g):
-                dW = kernels.share_products(d_pre, X)  # [T, S, 3 F', F°]
+                dW = towers.share_products(d_pre, X)  # [T, S, 3 F', F°]
                 d_weights = cut_gradients(Maps(dW, dC, dU, dV), weights)
-            dx = kernels.join_towers(torch.bmm(d_pre, W), ctx.shape, residual)
+            dx = towers.join_towers(torch.bmm(d_pre, W), ctx.shape, residual)
         return dx, d_edge_attr, *d_weights, *d_norm, None, None, None, None

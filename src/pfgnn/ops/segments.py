@@ -1,4 +1,4 @@
-"""Reductions over the rows of each segment (nodes of a graph, edges of a node): first axis in, segments out."""
+"""Reductions over the rows of each segment, such as the nodes of a graph or the edges of a node."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +12,16 @@ from pfgnn.ops.side_stream import beside, joined
 
 @dataclass(frozen=True)
 class Segments:
-    """Which of S segments each of N rows belongs to.
+    """An assignment of N rows to S segments.
 
     Args:
-        index: the segment of each row, [N].
+        index: Segment of each row, shape [N].
         size: S.
-        start: where each segment's rows begin once they are sorted, [S + 1]; None where no kernel reads it.
-        order: the rows sorted by segment, [N]; None if they are.
-        across: of edges sorted so, the node at the other end, [N]; None where no kernel reads it.
+        start: Position of the first row of each segment after sorting by segment, shape [S + 1]. None if no kernels are
+            used.
+        order: Row numbers sorted by segment, shape [N]. None if the rows are sorted already.
+        across: If the rows are edges: the node at the other end of each edge, sorted by segment, shape [N]. None if no
+            kernels are used.
     """
 
     index: Tensor
@@ -30,18 +32,22 @@ class Segments:
 
     @property
     def counts(self) -> Tensor:
-        """Number of rows of each segment: [S]."""
+        """Number of rows of each segment, shape [S]."""
         return self.index.new_zeros(self.size).scatter_add(0, self.index, torch.ones_like(self.index))
 
 
 def make_segments(index: Tensor, size: int, ordered: bool, other: Tensor | None = None) -> Segments:
-    """Segments of an index [N]; ``ordered`` says that it is sorted already. Nothing waits for the device.
+    """Make the segments of an index. This does not wait for the device.
 
-    Of edges, ``other`` are the nodes at the other end, [N].
+    Args:
+        index: Segment of each row, shape [N].
+        size: S, the number of segments.
+        ordered: Whether the index is sorted already.
+        other: If the rows are edges: the node at the other end of each edge, shape [N].
     """
     if not fast(index):
         return Segments(index, size)
-    index = index.contiguous()  # kernels know no strides
+    index = index.contiguous()  # kernels ignore strides
     order, index_sorted = None, index
     if not ordered:
         index_sorted, order = index.sort(stable=True)
@@ -52,18 +58,18 @@ def make_segments(index: Tensor, size: int, ordered: bool, other: Tensor | None 
 
 
 def spread(values: Tensor, segments: Segments) -> Tensor:
-    """The row of each one's segment: values [S, ...] -> [N, ...].
+    """Give each row the value of its segment: ``values[index]``, from values [S, ...] to [N, ...].
 
-    This is ``values[index]`` with the gradient summed as :func:`segment_sum` does; torch's own would sort the index.
+    The gradient is a :func:`segment_sum`. The gradient of torch's own indexing would sort the index.
     """
     return apply(_Spread, values, segments)
 
 
 def segment_sum(values: Tensor, segments: Segments) -> Tensor:
-    """Sum of the rows of each segment: values [N, ...] -> [S, ...]."""
+    """Sum over the rows of each segment, from values [N, ...] to [S, ...]."""
     if _kernel(values, segments):
         return apply(_Sum, values, segments, False)
-    flat = values.flatten(1) if values.dim() > 1 else values[:, None]  # one column axis: torch's fast path
+    flat = values.flatten(1) if values.dim() > 1 else values[:, None]  # torch is faster with two axes
     index = segments.index[:, None].expand_as(flat)
     return (
         flat.new_zeros(segments.size, flat.shape[1]).scatter_add(0, index, flat).view(segments.size, *values.shape[1:])
@@ -71,7 +77,7 @@ def segment_sum(values: Tensor, segments: Segments) -> Tensor:
 
 
 def segment_mean(values: Tensor, segments: Segments) -> Tensor:
-    """Mean of the rows of each segment, 0 for an empty one: values [N, ...] -> [S, ...]."""
+    """Mean over the rows of each segment, from values [N, ...] to [S, ...]. It is 0 for an empty segment."""
     if _kernel(values, segments):
         return apply(_Sum, values, segments, True)
     count = segments.counts.clamp(min=1).to(values.dtype)
@@ -79,9 +85,9 @@ def segment_mean(values: Tensor, segments: Segments) -> Tensor:
 
 
 def segment_max(values: Tensor, segments: Segments) -> Tensor:
-    """Largest value of each segment, 0 for an empty one: values [N, ...] -> [S, ...].
+    """Largest value of each segment, from values [N, ...] to [S, ...]. It is 0 for an empty segment.
 
-    Where several rows have it, they share the gradient.
+    If several rows have the largest value, they share the gradient equally.
     """
     if _kernel(values, segments):
         return apply(_Max, values, segments)
@@ -89,22 +95,29 @@ def segment_max(values: Tensor, segments: Segments) -> Tensor:
 
 
 def segment_min(values: Tensor, segments: Segments) -> Tensor:
-    """Smallest value of each segment, 0 for an empty one: values [N, ...] -> [S, ...]."""
+    """Smallest value of each segment, from values [N, ...] to [S, ...]. It is 0 for an empty segment."""
     if _kernel(values, segments):
         return -apply(_Max, -values, segments)
     return _extreme(values, segments, "amin")
 
 
 def segment_log_softmax(scores: Tensor, segments: Segments) -> Tensor:
-    """log(exp s_i / Σ exp s_j) over the rows j of i's segment: scores [N, ...] -> [N, ...]."""
+    """log(exp s_i / Σ_j exp s_j) over the rows j in the segment of i, from scores s [N, ...] to [N, ...]."""
     shifted = scores - spread(segment_max(scores.detach(), segments), segments)
     return shifted - spread(segment_sum(shifted.exp(), segments).log(), segments)
 
 
 def sum_neighbours(x: Tensor, own: Tensor, sources: Segments, targets: Segments) -> Tensor:
-    """own · x_i + Σ_{edges (j, i)} x_j for every node i: x [N, ...], own [] -> [N, ...].
+    """own · x_i + Σ_{edges (j, i)} x_j for every node i.
 
-    The edges lie in order of their targets.
+    Args:
+        x: Values of the nodes, shape [N, ...].
+        own: Weight of a node's own value, shape [].
+        sources: The edges that leave each node.
+        targets: The edges that reach each node. Edges are sorted by their targets.
+
+    Returns:
+        The sums, shape [N, ...].
     """
     if sources.across is not None and _kernel(x, targets):
         return apply(_Neighbours, x, own, sources, targets)
@@ -114,7 +127,7 @@ def sum_neighbours(x: Tensor, own: Tensor, sources: Segments, targets: Segments)
 def _extreme(values: Tensor, segments: Segments, reduce: str) -> Tensor:
     flat = values.flatten(1) if values.dim() > 1 else values[:, None]
     limits = torch.finfo(values.dtype) if values.is_floating_point() else torch.iinfo(values.dtype)
-    worst = limits.min if reduce == "amax" else limits.max  # not 0, which could tie and take a part of the gradient
+    worst = limits.min if reduce == "amax" else limits.max  # 0 could tie with a value and take a part of its gradient
     out = flat.new_full((segments.size, flat.shape[1]), worst)
     out = out.scatter_reduce(0, segments.index[:, None].expand_as(flat), flat, reduce, include_self=False)
     return out.where((segments.counts > 0)[:, None], 0).view(segments.size, *values.shape[1:])

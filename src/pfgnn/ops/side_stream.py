@@ -1,4 +1,4 @@
-"""A second stream of a GPU, for what nobody waits for soon, such as the gradients of parameters."""
+"""A side stream of the GPU, for results that are not needed soon, such as the gradients of parameters."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +10,12 @@ from torch import Tensor
 
 @contextmanager
 def beside(tensor: Tensor) -> Iterator[None]:
-    """Within, kernels run beside those that are called afterwards, until the end of :func:`joined`, which is around it.
+    """Launch the kernels of this block on the side stream. The enclosing :func:`joined` waits for them.
 
-    What they read must stay referenced until then. On a CPU nothing changes.
+    Keep references to the tensors that they read until the end of ``joined``. On a CPU this does nothing.
+
+    Args:
+        tensor: Any tensor on the device.
     """
     if not tensor.is_cuda:
         yield
@@ -24,10 +27,14 @@ def beside(tensor: Tensor) -> Iterator[None]:
 
 @contextmanager
 def joined(tensor: Tensor) -> Iterator[None]:
-    """After it, kernels wait for all that ran :func:`beside` within.
+    """At the end of this block, wait for everything that :func:`beside` launched in it.
 
-    Also after an exception: no capture of a CUDA graph could end with the second stream left open. And also where
-    nothing ran: a capture may only wait for a stream that has waited for it.
+    This also happens after an exception, because a capture of a CUDA graph cannot end while the side stream is not
+    joined. The side stream first waits for the main one, even if nothing runs on it: a capture may only wait for a
+    stream that is part of the capture.
+
+    Args:
+        tensor: Any tensor on the device.
     """
     if not tensor.is_cuda:
         yield
@@ -40,7 +47,7 @@ def joined(tensor: Tensor) -> Iterator[None]:
 
 
 def _forked(tensor: Tensor) -> tuple[torch.cuda.Stream, torch.cuda.Stream]:
-    """The stream that is in use, and the second one, which from here on waits for what that was told so far."""
+    """The current stream and its side stream, which first waits for all earlier work of the current stream."""
     main = torch.cuda.current_stream(tensor.device)
     side = _side(main)
     side.wait_stream(main)
@@ -49,5 +56,5 @@ def _forked(tensor: Tensor) -> tuple[torch.cuda.Stream, torch.cuda.Stream]:
 
 @cache
 def _side(main: torch.cuda.Stream) -> torch.cuda.Stream:
-    """One for each main stream, whose memory no other stream's work may take over."""
+    """The side stream of a main stream. Each main stream has its own, so that they do not reuse each other's memory."""
     return torch.cuda.Stream(main.device)

@@ -1,4 +1,4 @@
-"""Weights of particles, K numbers a graph: normalising them, and resampling by them."""
+"""Weights of the particles, K per graph: normalise them, and resample by them."""
 
 import math
 from typing import Any, NamedTuple
@@ -9,53 +9,71 @@ from torch import Tensor
 from pfgnn.ops.dispatch import apply, fast, once
 from pfgnn.ops.hashing import fold, uniform
 
-# A weight below e^-80 changes nothing in float32; without a floor, an unbounded score could make log w = -inf.
+# Smallest log weight. A weight below e^-80 has no effect in float32. Without a floor, an unbounded score could give
+# log w = -inf.
 FLOOR = -80.0
-MOST = 256  # particles that the kernel resamples: it compares each with each, and more would take minutes to compile
+# Largest K for which the kernel resamples. It compares all pairs of particles, so for larger K it would take minutes to
+# compile.
+MAX_PARTICLES = 256
 
 
 class NoiseKey(NamedTuple):
-    """Where random numbers come from: a ``key`` per graph, int64 [G], the ``step`` and the ``purpose``."""
+    """The key of the random numbers of one step and purpose.
+
+    Fields:
+        key: One key per graph, int64, shape [G].
+        step: t.
+        purpose: Number of the purpose.
+    """
 
     key: Tensor
     step: int
     purpose: int
 
     def keys(self) -> Tensor:
-        """A key per graph of this step and purpose: [G]."""
+        """One key per graph for this step and purpose, shape [G]."""
         return fold(fold(self.key, self.step), self.purpose)
 
     def keys_of(self, particles: Tensor, draw: int = 0) -> Tensor:
-        """Keys for particle numbers [K], and the number of a draw: [G, K]."""
+        """One key per graph and particle, shape [G, K].
+
+        Args:
+            particles: Numbers of the particles, shape [K].
+            draw: Number of the draw, if there are several of the same step and purpose.
+        """
         return fold(fold(self.keys()[:, None], particles), draw)
 
 
 def normalise(log_weights: Tensor) -> Tensor:
-    """log w_k - log Σ_j w_j, floored: [G, K] -> [G, K]."""
+    """log w_k - log Σ_j w_j, but at least FLOOR, from log_weights [G, K] to [G, K]."""
     if fast(log_weights):
         return apply(_Normalise, log_weights)
     return log_weights.log_softmax(1).clamp(min=FLOOR)
 
 
 def bound(x: Tensor, limit: float) -> Tensor:
-    """c tanh(x / c), which lies within ±c, the limit: [G, K] -> [G, K]."""
+    """c tanh(x / c), from x [G, K] to [G, K]. The result lies within ±c, where c is the limit."""
     if fast(x):
         return apply(_Bound, x, limit)
     return limit * (x / limit).tanh()
 
 
 def resample(log_weights: Tensor, alpha: float, systematic: bool, noise_key: NoiseKey) -> tuple[Tensor, Tensor]:
-    """Ancestors a_k ~ q = α w + (1 - α)/K and the new log-weights log w_a / (K q_a), not normalised: both [G, K].
+    """Draw ancestors a_k ~ q = α w + (1 - α)/K, and compute the new log weights log(w_a / (K q_a)).
 
-    In expectation the new weights of j's copies sum to w_j, exactly.
+    The expected sum of the new weights over all copies of particle j is exactly w_j.
 
     Args:
-        log_weights: normalised, [G, K].
+        log_weights: log w, normalised, shape [G, K].
         alpha: α in [0, 1].
-        systematic: positions (k + u)/K with one u a graph, instead of one each.
-        noise_key: of the random numbers.
+        systematic: Whether to draw at the positions (k + u)/K with one u per graph, instead of independent ones.
+        noise_key: Key of the random numbers.
+
+    Returns:
+        The ancestors, shape [G, K].
+        The new log weights, not normalised, shape [G, K].
     """
-    if fast(log_weights) and log_weights.shape[1] <= MOST:
+    if fast(log_weights) and log_weights.shape[1] <= MAX_PARTICLES:
         return apply(_Resample, log_weights, alpha, systematic, noise_key)
     K = log_weights.shape[1]
     log_q = _proposal(log_weights, alpha)
@@ -63,13 +81,13 @@ def resample(log_weights: Tensor, alpha: float, systematic: bool, noise_key: Noi
     k = torch.arange(K, device=log_weights.device)
     u = uniform(fold(noise_key.keys()[:, None], k)) if not systematic else (k + uniform(noise_key.keys())[:, None]) / K
     ancestors = torch.searchsorted(cumulative, (u * cumulative[:, -1:]).contiguous(), right=True)
-    ancestors = ancestors.clamp(max=K - 1)  # rounding may end a hair past the last
+    ancestors = ancestors.clamp(max=K - 1)  # rounding may put a position behind the last particle
     return ancestors, (log_weights - log_q).gather(1, ancestors) - math.log(K)
 
 
 def _proposal(log_weights: Tensor, alpha: float) -> Tensor:
-    """log q = log(α w + (1 - α)/K): [G, K] -> [G, K]."""
-    if alpha == 1:  # exactly w, so that w / q is exactly 1 and its gradient exactly 0
+    """log q = log(α w + (1 - α)/K), from log_weights [G, K] to [G, K]."""
+    if alpha == 1:  # q is exactly w, so that w / q is exactly 1 and has no gradient
         return log_weights
     if alpha == 0:
         return torch.full_like(log_weights, -math.log(log_weights.shape[1]))
@@ -125,7 +143,7 @@ class _Resample(torch.autograd.Function):
         ctx.save_for_backward(log_weights, ancestors)
         ctx.alpha = alpha
         ctx.mark_non_differentiable(ancestors)
-        ctx.set_materialize_grads(False)  # no zeros for them
+        ctx.set_materialize_grads(False)  # so that no zeros are allocated as the gradient of the ancestors
         return ancestors, kept
 
     @staticmethod

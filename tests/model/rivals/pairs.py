@@ -1,4 +1,4 @@
-"""Pairs of graphs that are not isomorphic, by what it takes to tell them apart, and how far a model does."""
+"""Pairs of non-isomorphic graphs that 1-WL or 3-WL cannot distinguish, and how well a model distinguishes them."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from pfgnn.graphs import Graph, cfi_pair, circulant, csl, disjoint_union, rook, 
 from pfgnn.graphs.strongly_regular import sr25
 from pfgnn.model import PFGNN
 
-SEEDS = range(5)  # of the weights
+SEEDS = range(5)  # seeds of the weights
 APART, EQUAL = 1e-6, 1e-12  # differences of outputs in float64, relative to their size
 
 Pair = tuple[Graph, Graph]
@@ -28,7 +28,7 @@ def _decalin_and_bicyclopentyl() -> Pair:
 K4 = Graph.from_edges(4, [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
 DIAMOND = Graph.from_edges(4, [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)])
 
-# 1-WL takes each pair for equal.
+# Pairs that 1-WL cannot distinguish.
 BEYOND_1WL: dict[str, Pair] = {
     "two triangles, hexagon": (disjoint_union(circulant(3, [1]), circulant(3, [1])), circulant(6, [1])),
     "decalin, bicyclopentyl": _decalin_and_bicyclopentyl(),
@@ -36,7 +36,7 @@ BEYOND_1WL: dict[str, Pair] = {
     "CSL 9, 12": (csl(41, 9), csl(41, 12)),
     "CFI over a diamond": cfi_pair(DIAMOND),  # treewidth 2
 }
-# 3-WL (2-FWL) takes each pair for equal, too.
+# Pairs that 3-WL (2-FWL) cannot distinguish either.
 BEYOND_3WL: dict[str, Pair] = {
     "rook, Shrikhande": (rook(4), shrikhande()),
     "SR25 0, 1": (sr25()[0], sr25()[1]),
@@ -55,7 +55,7 @@ def inputs(graph: Graph) -> tuple[Tensor, Tensor, None]:
 
 
 def differences(make: Callable[[], PFGNN], *pairs: Pair) -> Tensor:
-    """How far the outputs of each pair lie apart, relative to their size, for several random models: [seeds, pairs]."""
+    """The relative difference of the outputs of each pair, for several random models, shape [seeds, pairs]."""
     graphs = testing.collate([inputs(graph) for pair in pairs for graph in pair])
     found = []
     for seed in SEEDS:
@@ -67,7 +67,7 @@ def differences(make: Callable[[], PFGNN], *pairs: Pair) -> Tensor:
 
 
 def assert_separates(make: Callable[[], PFGNN], pair: Pair) -> None:
-    """Any weights tell the pair apart, and no weights tell either from a relabelled copy of itself."""
+    """All weights distinguish the pair, and none distinguish a graph from a relabelled copy of itself."""
     apart, *equal = differences(make, pair, *controls(pair)).T
     assert apart.min() > APART
     assert torch.stack(equal).max() < EQUAL

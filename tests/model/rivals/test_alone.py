@@ -1,4 +1,4 @@
-"""What holds for every rival, and that a GNN alone is PF-GNN without steps."""
+"""Tests for every rival, and that a GNN alone is PF-GNN without steps."""
 
 from collections.abc import Callable
 
@@ -104,7 +104,7 @@ def test_a_backbone_that_does_not_say_its_width() -> None:
 
     x, edge_index, _ = random_graph(5, 5, 3)
     assert Alone(Blind(), 2, in_channels=3, width=D)(x, edge_index).prediction.shape == (1, 2)
-    with pytest.raises(ValueError, match="width must be given, for the backbone Blind does not say its own"):
+    with pytest.raises(ValueError, match="width must be given, because the backbone Blind has no attribute width"):
         Alone(Blind(), 2)
     with pytest.raises(ValueError, match="ChebNet has width 12, but the model has width 8"):
         Alone(ChebNet(D), 2, width=8)

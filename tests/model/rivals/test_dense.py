@@ -1,4 +1,4 @@
-"""Where nodes stand in the matrices of their graphs."""
+"""The rows of the nodes in the matrices of their graphs."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""GNNML3's supports are functions of the Laplacian; it lies above 1-WL and below what strongly regular graphs need."""
+"""GNNML3: supports are functions of the Laplacian. It is stronger than 1-WL, but fails on strongly regular graphs."""
 
 import pytest
 import torch
@@ -38,7 +38,7 @@ def laplacian(edge_index: Tensor, n: int) -> Tensor:
 
 
 def test_supports_are_matrix_functions_whatever_the_padding(device: torch.device) -> None:
-    """By power series instead of eigenvectors, for graphs of several sizes and of repeated eigenvalues."""
+    """Compare with a power series, for graphs of several sizes and with repeated eigenvalues."""
     graphs = [(1, circulant_edges(1)), (6, circulant_edges(6, 1)), (9, random_edges(9, 7)), (3, circulant_edges(3))]
     _, edge_index, _, batch = testing.collate([(torch.zeros(n, 0), edges, None) for n, edges in graphs])
     every = torch.cat([torch.cartesian_prod(*[torch.nonzero(batch == g).flatten()] * 2) for g in range(4)]).T

@@ -73,7 +73,7 @@ def test_bad_arguments() -> None:
         PPGN(D, 2, layers=0)
     with pytest.raises(ValueError, match="level must be one of graph, node, but it is 'edge'"):
         PPGN(D, 2, level="edge")
-    with pytest.raises(ValueError, match="edge_attr must have no columns for a model built with 0 of them, not 3"):
+    with pytest.raises(ValueError, match=r"edge_attr must have 0 columns, because .*, but it has 3"):
         PPGN(D, 2, in_channels=3)(x, edge_index, edge_attr)
     with pytest.raises(ValueError, match="edge_attr is None, but the model was built with edge_channels"):
         PPGN(D, 2, in_channels=3, edge_channels=3)(x, edge_index)

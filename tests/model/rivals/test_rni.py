@@ -1,4 +1,4 @@
-"""RNI: one draw tells anything apart, isomorphic graphs too; the mean over draws is an invariant."""
+"""RNI: single draws distinguish any two graphs, even isomorphic ones. The mean over draws is an invariant."""
 
 import pytest
 import torch
@@ -42,7 +42,7 @@ def test_one_draw_separates_even_relabelled_copies(share: float) -> None:
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_the_mean_over_draws_is_an_invariant(share: float) -> None:
-    torch.manual_seed(2)  # weights whose mean output tells what 1-WL does not; training would find such
+    torch.manual_seed(2)  # weights with which the mean output distinguishes more than 1-WL
     model = build(share=share)
     hexagon = draws(model, HEXAGON)
     assert z_score(hexagon, draws(model, relabelled(HEXAGON, seed=1))) < 4
@@ -68,7 +68,7 @@ def test_share_is_the_part_of_the_columns_that_is_random(share: float, random: i
     assert H.shape == (20, 200, D)
     assert torch.equal(H[..., random:], model.encode_nodes(x)[:, None].expand(-1, 200, -1))
     epsilon = H[..., :random]
-    assert epsilon.unique().numel() == epsilon.numel()  # no draw stands in two places
+    assert epsilon.unique().numel() == epsilon.numel()  # no random number is used twice
     spread = epsilon.numel() ** -0.5
     assert epsilon.mean().abs() < 4 * spread
     assert (epsilon.square().mean() - 1).abs() < 4 * 2**0.5 * spread

@@ -1,4 +1,4 @@
-"""The shipped backbones: message-passing stacks, none of them stronger than 1-WL.
+"""The shipped backbones: stacks of message-passing layers, none of them more expressive than 1-WL.
 
 Every module of this folder is imported, so that a new backbone needs no other file: its decorator registers it.
 """

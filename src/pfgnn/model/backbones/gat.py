@@ -13,9 +13,13 @@ from pfgnn.ops.segments import Segments, segment_max, segment_sum, spread
 
 
 class GATLayer(nn.Module):
-    """h_i ← Σ_{j ∈ N(i) ∪ {i}} a_ij W h_j + b, a_ij = softmax_j LeakyReLU(s · W h_j + t · W h_i), per head.
+    """h_i ← Σ_{j ∈ N(i) ∪ {i}} a_ij W h_j + b, a_ij = softmax_j LeakyReLU(s · W h_j + t · W h_i), for each head.
 
-    The heads share the width, D / heads features each, and are concatenated.
+    Each head has D / heads features. The heads are concatenated.
+
+    Args:
+        width: D.
+        heads: Number of heads. It must divide D.
     """
 
     def __init__(self, width: int, heads: int) -> None:
@@ -30,19 +34,19 @@ class GATLayer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the attention vectors, zero the bias; the linear map resets itself."""
+        """Initialise the attention vectors and the bias. The linear map has its own ``reset_parameters``."""
         nn.init.xavier_uniform_(self.source)
         nn.init.xavier_uniform_(self.target)
         nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """x [N, ..., D] -> [N, ..., D]."""
+        """Apply the layer to x [N, ..., D]; see the class."""
         sources, targets = graph.sources, graph.targets
         h = self.linear(x).unflatten(-1, (self.heads, -1))  # [N, ..., heads, D / heads]
         sent, received = (h * self.source).sum(-1), (h * self.target).sum(-1)  # [N, ..., heads]
-        own = nn.functional.leaky_relu(sent + received, 0.2)  # of j = i
+        own = nn.functional.leaky_relu(sent + received, 0.2)  # score of j = i
         score = nn.functional.leaky_relu(spread(sent, sources) + spread(received, targets), 0.2)  # [E, ..., heads]
-        # A node without neighbours has its own score alone.
+        # The largest score of each node, which keeps exp from overflowing. Without neighbours it is the node's own.
         top = torch.where(_any(targets, own), segment_max(score.detach(), targets).maximum(own), own).detach()
         weight, own_weight = (score - spread(top, targets)).exp(), (own - top).exp()
         total = segment_sum(weight, targets) + own_weight
@@ -51,13 +55,20 @@ class GATLayer(nn.Module):
 
 
 def _any(segments: Segments, like: Tensor) -> Tensor:
-    """Whether each segment has rows, [S, 1, ...] with as many axes as ``like``."""
+    """Whether each segment has rows, shape [S, 1, ...], with as many axes as ``like``."""
     return (segments.counts > 0).view(-1, *(1,) * (like.dim() - 1))
 
 
 @BACKBONES.register("gat")
 class GAT(Stack):
-    """A stack of :class:`GATLayer`. Args: width; layers; heads; others as in :class:`Stack`."""
+    """A stack of :class:`GATLayer`.
+
+    Args:
+        width: D.
+        layers: Number of layers.
+        heads: Number of heads. It must divide D.
+        options: Other arguments of :class:`Stack`.
+    """
 
     def __init__(self, width: int, layers: int = 3, heads: int = 4, **options: Unpack[Options]) -> None:
         super().__init__(lambda: GATLayer(width, heads), width, layers, **options)

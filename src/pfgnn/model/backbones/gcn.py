@@ -11,7 +11,11 @@ from pfgnn.ops.segments import sum_neighbours
 
 
 class GCNLayer(nn.Module):
-    """h_i ← Σ_{j ∈ N(i) ∪ {i}} W h_j / √(d_i d_j) + b, with d_i = 1 + in-degree."""
+    """h_i ← Σ_{j ∈ N(i) ∪ {i}} W h_j / √(d_i d_j) + b, with d_i = 1 + in-degree of i.
+
+    Args:
+        width: D.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -19,11 +23,11 @@ class GCNLayer(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width))
 
     def reset_parameters(self) -> None:
-        """Zero the bias; the linear map resets itself."""
+        """Set the bias to 0. The linear map has its own ``reset_parameters``."""
         nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """x [N, ..., D] -> [N, ..., D]."""
+        """Apply the layer to x [N, ..., D]; see the class."""
         degree = 1 + graph.targets.counts
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
         h = scale * self.linear(x)
@@ -32,7 +36,13 @@ class GCNLayer(nn.Module):
 
 @BACKBONES.register("gcn")
 class GCN(Stack):
-    """A stack of :class:`GCNLayer`. Args: width; layers; others as in :class:`Stack`."""
+    """A stack of :class:`GCNLayer`.
+
+    Args:
+        width: D.
+        layers: Number of layers.
+        options: Other arguments of :class:`Stack`.
+    """
 
     def __init__(self, width: int, layers: int = 3, **options: Unpack[Options]) -> None:
         super().__init__(lambda: GCNLayer(width), width, layers, **options)

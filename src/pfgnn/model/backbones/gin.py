@@ -1,4 +1,4 @@
-"""GIN (Xu et al., ICLR 2019) and GINE, its form with edge features (Hu et al., ICLR 2020)."""
+"""GIN (Xu et al., ICLR 2019), and GINE, which is GIN with edge features (Hu et al., ICLR 2020)."""
 
 from typing import Unpack
 
@@ -13,7 +13,11 @@ from pfgnn.ops.segments import sum_neighbours
 
 
 class GINLayer(nn.Module):
-    """h_i ← MLP((1 + ε) h_i + Σ_{j ∈ N(i)} h_j), ε learned."""
+    """h_i ← MLP((1 + ε) h_i + Σ_{j ∈ N(i)} h_j), with a learned ε.
+
+    Args:
+        width: D.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -21,34 +25,44 @@ class GINLayer(nn.Module):
         self.mlp = MLP(width, width, width)
 
     def reset_parameters(self) -> None:
-        """Zero ε; the linear maps reset themselves."""
+        """Set ε to 0. The linear maps have their own ``reset_parameters``."""
         nn.init.zeros_(self.eps)
 
     def collect(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """What the MLP reads: x [N, ..., D] -> [N, ..., D]."""
+        """The input of the MLP, shape [N, ..., D], from x [N, ..., D]."""
         return sum_neighbours(x, 1 + self.eps, graph.sources, graph.targets)
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """x [N, ..., D] -> [N, ..., D]."""
+        """Apply the layer to x [N, ..., D]; see the class."""
         return self.mlp(self.collect(x, graph))
 
 
 class GINELayer(GINLayer):
-    """h_i ← MLP((1 + ε) h_i + Σ_{j ∈ N(i)} relu(h_j + W e_ij)), ε learned."""
+    """h_i ← MLP((1 + ε) h_i + Σ_{j ∈ N(i)} relu(h_j + W e_ij)), with a learned ε.
+
+    Args:
+        width: D.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__(width)
         self.edge = nn.Linear(width, width)
 
     def collect(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """What the MLP reads: x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D]."""
+        """The input of the MLP, shape [N, ..., D], from x [N, ..., D] and the graph's edge_attr [E, D]."""
         edge_attr = check_edge_attr("GINE", graph.edge_attr, x.shape[-1])
         return sum_messages(x, self.edge(edge_attr), 1 + self.eps, graph.sources, graph.targets)
 
 
 @BACKBONES.register("gin")
 class GIN(Stack):
-    """A stack of :class:`GINLayer`. Args: width; layers; others as in :class:`Stack`."""
+    """A stack of :class:`GINLayer`.
+
+    Args:
+        width: D.
+        layers: Number of layers.
+        options: Other arguments of :class:`Stack`.
+    """
 
     layer = GINLayer
 
@@ -58,7 +72,13 @@ class GIN(Stack):
 
 @BACKBONES.register("gine")
 class GINE(GIN):
-    """A stack of :class:`GINELayer`; needs edge features."""
+    """A stack of :class:`GINELayer`. It needs edge features.
+
+    Args:
+        width: D.
+        layers: Number of layers.
+        options: Other arguments of :class:`Stack`.
+    """
 
     layer = GINELayer
     reads_edge_attr = True

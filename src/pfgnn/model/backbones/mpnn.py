@@ -10,7 +10,14 @@ from pfgnn.ops.segments import segment_mean, spread
 
 
 class MPNNLayer(nn.Module):
-    """h_i ← GRU(relu(R h_i + mean_{j ∈ N(i)} A(e_ij) h_j + b), h_i), A a network from edge to D × D matrix."""
+    """h_i ← GRU(relu(R h_i + mean_{j ∈ N(i)} A(e_ij) h_j + b), h_i).
+
+    A is a network that maps an edge embedding to a D × D matrix.
+
+    Args:
+        width: D.
+        edge_hidden: Hidden width of A.
+    """
 
     def __init__(self, width: int, edge_hidden: int) -> None:
         super().__init__()
@@ -22,7 +29,7 @@ class MPNNLayer(nn.Module):
         self.gru = nn.GRUCell(width, width)
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """x [N, ..., D] -> [N, ..., D]; the graph's edge_attr is [E, D]."""
+        """Apply the layer to x [N, ..., D]. The graph's edge_attr has shape [E, D]."""
         matrix = self.edge_network(check_edge_attr("MPNN", graph.edge_attr, self.width))
         matrix = matrix.view(-1, self.width, self.width)  # [E, D, D]
         h = x.view(len(x), -1, self.width)  # [N, K, D], K = 1 without a particle axis
@@ -33,9 +40,13 @@ class MPNNLayer(nn.Module):
 
 @BACKBONES.register("mpnn")
 class MPNN(Stack):
-    """A stack of :class:`MPNNLayer`; needs edge features.
+    """A stack of :class:`MPNNLayer`. It needs edge features.
 
-    Args: width; layers; edge_hidden: width of the edge network; others as in :class:`Stack`.
+    Args:
+        width: D.
+        layers: Number of layers.
+        edge_hidden: Hidden width of the edge network A.
+        options: Other arguments of :class:`Stack`.
     """
 
     reads_edge_attr = True

@@ -1,4 +1,4 @@
-"""What every shipped backbone is: a stack of message-passing layers of one width."""
+"""The base class of all shipped backbones: a stack of message-passing layers of one width."""
 
 from collections.abc import Callable
 from typing import Literal, TypedDict
@@ -18,7 +18,7 @@ from pfgnn.registry import Registry
 
 
 class Options(TypedDict, total=False):
-    """The arguments of a :class:`Stack` that all shipped backbones take."""
+    """The keyword arguments of :class:`Stack` that all shipped backbones take."""
 
     norm: str
     residual: bool
@@ -27,33 +27,33 @@ class Options(TypedDict, total=False):
 
 
 class Stack(nn.Module):
-    """h ← h + relu(norm(conv(h))), layer after layer; without the first h where ``residual`` is off.
+    """In each layer h ← h + relu(norm(conv(h))), or h ← relu(norm(conv(h))) without ``residual``.
 
-    With ``feed_forward`` each layer is followed by h ← norm(h + MLP(h)), with 2 D hidden features. So the sum of all
+    With ``feed_forward`` each layer is followed by h ← norm(h + MLP(h)), with 2 D hidden features. So the sum of the
     residuals is normalised as well, which makes deep stacks learn much faster.
 
-    The residual matters on regular graphs: there the norm of equal nodes is zero, and a multiplicative
-    individualisation of zero would be zero again.
+    The residual matters on regular graphs. If all nodes of a graph are equal, a norm over them gives zero, and a
+    multiplicative individualisation of zero is zero again.
 
-    A shipped backbone runs in PyG's manner on [N, D], and with a particle axis on [N, K, D], where all K
-    particles share the edges. Edge embeddings are [E, D], the same for all particles.
+    A shipped backbone takes embeddings [N, D], as in PyG, or [N, K, D] with a particle axis. All K particles share the
+    edges and the edge embeddings [E, D].
 
     Args:
-        layer: makes one layer.
+        layer: Function that makes one layer.
         width: D.
-        layers: how many.
-        norm: "mark" (around each particle's mark), "graph" (per graph and particle), "batch", "size" (batch, after a
-            division by √n), "layer" or "none".
-        residual: whether a layer's input is added to its output.
-        feed_forward: whether an MLP follows each layer.
-        dropout: share of each layer's output that is set to 0 in training, before the residual is added. Its draws are
-            those of a pass of PFGNN, so they repeat with the seed.
+        layers: Number of layers.
+        norm: "mark" (per graph and particle, with weights around the individualised vertex), "graph" (per graph and
+            particle), "batch", "size" (batch, after division by √n), "layer" or "none".
+        residual: Whether to add the input of a layer to its output.
+        feed_forward: Whether an MLP follows each layer.
+        dropout: Probability that an entry of a layer's output is set to 0 in training, before the residual is added.
+            The draws are part of a pass of PFGNN, so the same seed gives the same draws.
     """
 
     particle_axis = True
     reads_edge_attr = False
     edge_features: Literal["unread", "optional", "needed"] = "unread"
-    static = True  # all shapes follow from those of the input, so that a CUDA graph may hold a pass
+    static = True  # all shapes are known from those of the input, so that a CUDA graph can record a pass
 
     def __init__(
         self,
@@ -88,9 +88,18 @@ class Stack(nn.Module):
         batch_size: int | None = None,
         graph: GraphBatch | None = None,
     ) -> Tensor:
-        """Run the layers: x [N, D] or [N, K, D], edge_index [2, E], edge_attr [E, D], batch [N] -> like x.
+        """Run the layers on tensors, as in PyG.
 
-        Pass a prebuilt ``graph`` to avoid building it again.
+        Args:
+            x: Embeddings, shape [N, D] or [N, K, D].
+            edge_index: Source and target of each edge, shape [2, E].
+            edge_attr: Edge embeddings, shape [E, D].
+            batch: Graph number of each node, sorted, shape [N]. None if there is only one graph.
+            batch_size: Not used. PyG's models have this argument too.
+            graph: Pass a prebuilt GraphBatch to avoid building it again.
+
+        Returns:
+            The new embeddings, same shape as x.
         """
         if graph is None:
             graph = GraphBatch.from_tensors(x.flatten(1), edge_index, edge_attr, batch)
@@ -107,13 +116,14 @@ class Stack(nn.Module):
         """Run the layers on a graph.
 
         Args:
-            x: embeddings, [N, D] or [N, K, D].
-            graph: the graphs.
-            context: of the particles; None outside a pass of PFGNN.
-            exchange: what the particles tell each other in each layer; None for nothing.
-            layers: a list to which each layer's output is appended.
+            x: Embeddings, shape [N, D] or [N, K, D].
+            graph: The batch of graphs.
+            context: Context of the particles. None outside a pass of PFGNN.
+            exchange: The :class:`Exchange` of each layer, or None.
+            layers: A list to which the output of each layer is appended.
 
-        Returns: like x.
+        Returns:
+            The new embeddings, same shape as x.
         """
         near = self._near(graph, context)
         for number, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
@@ -138,7 +148,21 @@ class Stack(nn.Module):
         near: Tensor | None,
         number: int,
     ) -> Tensor:
-        """One layer with its norm, dropout and residual."""
+        """One layer with its norm, dropout and residual.
+
+        Args:
+            x: Embeddings, shape [N, D] or [N, K, D].
+            conv: The message-passing layer.
+            norm: Its norm.
+            graph: The batch of graphs.
+            context: Context of the particles.
+            exchange: The :class:`Exchange` of this layer, or None.
+            near: Weight of each node in the means of the norm, shape [N, K], or None.
+            number: Number of this dropout; see :meth:`drop`.
+
+        Returns:
+            The new embeddings, same shape as x.
+        """
         if exchange is None:
             y = conv(x, graph)
         else:
@@ -151,17 +175,17 @@ class Stack(nn.Module):
         return y if before is None else before + y
 
     def _near(self, graph: GraphBatch, context: Context | None) -> Tensor | None:
-        """The weights of the nodes in a norm around the marks, [N, K]; None with other norms and before a mark."""
+        """Node weights for :class:`MarkNorm`, shape [N, K]. None for other norms and before any individualisation."""
         if not isinstance(self.norms[0], MarkNorm) or context is None or context.vertices is None:
             return None
         return self.norms[0].weights(context.vertices, graph)
 
     def drop(self, y: Tensor, graph: GraphBatch, context: Context | None, number: int) -> Tensor:
-        """Dropout in training; ``number`` keeps the draws of several dropouts apart."""
+        """Apply dropout to y in training. Each dropout of a stack has its own ``number``, and so its own draws."""
         if not (self.dropout and self.training):
             return y
         if context is None:
-            raise InputError("dropout must be 0 in training outside a PFGNN, whose random numbers it needs")
+            raise InputError("dropout must be 0 in training outside a PFGNN, because it needs the noise of a pass")
         noise_key = context.noise.key(context.step, Purpose.DROPOUT)
         return dropout(y, self.dropout, noise_key, context.particles, number, context.noise.node, graph.nodes)
 
@@ -170,7 +194,13 @@ BACKBONES: Registry[Stack] = Registry("backbone")
 
 
 def check_edge_attr(backbone: str, edge_attr: Tensor | None, width: int) -> Tensor:
-    """The edge embeddings [E, D] that ``backbone`` needs, or a sentence that says what to do."""
+    """Return the edge embeddings, or raise an error that says how to fix them.
+
+    Args:
+        backbone: Name of the backbone, for the message.
+        edge_attr: Edge embeddings, which must be floats of shape [E, D].
+        width: D.
+    """
     if edge_attr is None:
         raise InputError(f"{backbone} reads edge features, but edge_attr is None")
     if edge_attr.dim() != 2 or edge_attr.shape[1] != width:
@@ -180,11 +210,12 @@ def check_edge_attr(backbone: str, edge_attr: Tensor | None, width: int) -> Tens
         )
     if not edge_attr.is_floating_point():
         raise InputTypeError(
-            f"{backbone} needs edge_attr of floats, but it has dtype {edge_attr.dtype}; see edge_channels"
+            f"{backbone} needs edge_attr of floats, but it has dtype {edge_attr.dtype}; "
+            "give PFGNN edge_channels to have the edges encoded"
         )
     return edge_attr
 
 
 def particles_like(edge_values: Tensor, x: Tensor) -> Tensor:
-    """Edge values [E, ...] with a particle axis where x [N, K, D] has one: [E, 1, ...]."""
+    """Add a particle axis to edge values [E, ...] if x has one, [N, K, D]. The result is [E, 1, ...] or [E, ...]."""
     return edge_values[:, None] if x.dim() == 3 else edge_values

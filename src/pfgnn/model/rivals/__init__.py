@@ -1,4 +1,4 @@
-"""The models of the paper's tables beside PF-GNN and its backbones, called and trained as PF-GNN is."""
+"""The other models in the paper's tables. They are called and trained in the same way as PF-GNN."""
 
 from pfgnn.model.rivals.alone import Alone
 from pfgnn.model.rivals.chebnet import ChebNet

@@ -1,4 +1,4 @@
-"""A GNN without a filter."""
+"""A GNN without a particle filter."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,17 @@ from pfgnn.model.readout import MeanParticle, Readout
 
 
 class Alone(PFGNN):
-    """y = MLP(pool_v GNN(H0)): PF-GNN with no steps, and with no parameters for them.
+    """y = MLP(pool_v GNN(H0)): PF-GNN with T = 0 steps, and without parameters for steps.
 
     Args:
-        backbone: the GNN, from width D to width D, as in :class:`PFGNN`.
-        out_channels: number of outputs C.
-        in_channels, edge_channels, width: as in :class:`PFGNN`.
-        readout: with no steps. By default the mean or sum over the nodes, and the head.
-        level, pool: of the default readout, see :class:`Readout`.
+        backbone: The GNN, from width D to width D, as in :class:`PFGNN`.
+        out_channels: C, the number of outputs.
+        in_channels: As in :class:`PFGNN`.
+        edge_channels: As in :class:`PFGNN`.
+        width: As in :class:`PFGNN`.
+        level: Level of the default readout; see :class:`Readout`.
+        pool: Pooling of the default readout; see :class:`Readout`.
+        readout: A readout for 0 steps. Default: :class:`MeanParticle`, which pools over the nodes.
     """
 
     def __init__(
@@ -32,7 +35,7 @@ class Alone(PFGNN):
         pool: str = "mean",
         readout: Readout | None = None,
     ) -> None:
-        D = getattr(backbone, "width", width) or 1  # where neither says a width, PFGNN complains
+        D = getattr(backbone, "width", width) or 1  # without any width, the constructor of PFGNN raises the error
         super().__init__(
             backbone,
             out_channels,

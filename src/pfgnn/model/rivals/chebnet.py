@@ -14,7 +14,12 @@ from pfgnn.ops.segments import sum_neighbours
 class ChebLayer(nn.Module):
     """H ← Σ_{k < order} T_k(L̂) H W_k + b, T_0 = 1, T_1(L̂) = L̂, T_k(L̂) = 2 L̂ T_{k-1}(L̂) - T_{k-2}(L̂).
 
-    L̂ = 2 L / λ_max - I with L = I - D^(-1/2) A D^(-1/2) and its bound λ_max = 2, so L̂ = -D^(-1/2) A D^(-1/2).
+    L̂ = 2 L / λ_max - I with L = I - D^(-1/2) A D^(-1/2). For λ_max we take its upper bound 2, so
+    L̂ = -D^(-1/2) A D^(-1/2).
+
+    Args:
+        width: Width of the embeddings.
+        order: Number of terms of the polynomial.
     """
 
     def __init__(self, width: int, order: int) -> None:
@@ -23,8 +28,8 @@ class ChebLayer(nn.Module):
         self.linear = nn.Linear(order * width, width)  # all W_k, and b
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """x [N, ..., D] -> [N, ..., D]."""
-        degree = graph.targets.counts.clamp(min=1)  # a node without neighbours receives nothing
+        """Apply the layer to x [N, ..., D]; see the class."""
+        degree = graph.targets.counts.clamp(min=1)  # avoids 0^(-1/2); a node without neighbours receives nothing
         scale = degree.to(x.dtype).rsqrt().view(-1, *(1,) * (x.dim() - 1))  # [N, 1, ...]
 
         def laplacian(h: Tensor) -> Tensor:
@@ -40,7 +45,11 @@ class ChebLayer(nn.Module):
 class ChebNet(Stack):
     """A stack of :class:`ChebLayer`.
 
-    Args: width; layers; order: terms of the polynomial; others as in :class:`Stack`.
+    Args:
+        width: Width of the embeddings.
+        layers: Number of layers.
+        order: Number of terms of the polynomial.
+        options: Other arguments of :class:`Stack`.
     """
 
     def __init__(self, width: int, layers: int = 3, order: int = 3, **options: Unpack[Options]) -> None:

@@ -17,8 +17,12 @@ from pfgnn.ops.segments import segment_sum, spread
 class GNNML3Layer(nn.Module):
     """H ← Σ_s C'^(s) H W_s + b + (tanh(H P) ⊙ tanh(H Q)) V.
 
-    C' = relu(M_4 [relu(M_1 C), tanh(M_2 C) ⊙ tanh(M_3 C)]) from the supports C of each edge. (The paper
-    concatenates the two parts of H; here V adds the second to the first, so that the width stays D.)
+    C' = relu(M_4 [relu(M_1 C), tanh(M_2 C) ⊙ tanh(M_3 C)]), where C are the S supports of each edge. (The paper
+    concatenates the two parts of H. Here the second one is mapped by V and added, so that the width stays D.)
+
+    Args:
+        width: D.
+        supports: S, the number of supports.
     """
 
     def __init__(self, width: int, supports: int) -> None:
@@ -34,7 +38,7 @@ class GNNML3Layer(nn.Module):
         self.gated = nn.Linear(width, width)  # V and b
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:
-        """x [N, ..., D] -> [N, ..., D]; the graph has every node's loop, and supports [E, S] as edge_attr."""
+        """Apply the layer to x [N, ..., D]. The graph has a loop at every node. Its edge_attr holds supports [E, S]."""
         supports = check_edge_attr("GNNML3", graph.edge_attr, self.plain.in_features)
         product = self.edge_left(supports).tanh() * self.edge_right(supports).tanh()
         c = self.mix(torch.cat([self.plain(supports).relu(), product], -1)).relu()  # C' [E, S]
@@ -46,16 +50,21 @@ class GNNML3Layer(nn.Module):
 
 @BACKBONES.register("gnnml3")
 class GNNML3(Stack):
-    """A stack of :class:`GNNML3Layer`. More than 1-WL: it counts cycles; not more than 3-WL.
+    """A stack of :class:`GNNML3Layer`. It is more expressive than 1-WL, as it counts cycles, but not more than 3-WL.
 
-    The supports of an edge or a loop are its entries of the identity and of U exp(-b (Λ - f_s)²) Uᵀ, where
-    L = I - D^(-1/2) A D^(-1/2) = U Λ Uᵀ and the f_s are spaced evenly over 0..2, where Λ lies. A function of L
-    does not depend on which eigenvectors are chosen, so the supports are equivariant.
+    The supports of an edge or a loop are its entries in the identity matrix and in U exp(-b (Λ - f_s)²) Uᵀ. Here
+    L = I - D^(-1/2) A D^(-1/2) = U Λ Uᵀ, and the f_s are evenly spaced in [0, 2], which contains all eigenvalues. A
+    function of L does not depend on the choice of the eigenvectors, so the supports are equivariant.
 
-    A norm over the nodes of a graph, "graph", is zero where all nodes are equal, and hides what the supports see on
-    vertex-transitive graphs.
+    Do not use the norm "graph": if all nodes are equal, as on vertex-transitive graphs, it gives zero, and the
+    information in the supports is lost.
 
-    Args: width; layers; frequencies: how many f_s; bandwidth: b; others as in :class:`Stack`, but norm is "layer".
+    Args:
+        width: Width of the embeddings.
+        layers: Number of layers.
+        frequencies: Number of the f_s.
+        bandwidth: b.
+        options: Other arguments of :class:`Stack`. The default of norm is "layer".
     """
 
     def __init__(
@@ -74,7 +83,7 @@ class GNNML3(Stack):
         self.frequencies = frequencies
         self.bandwidth = bandwidth
 
-    static = False  # its matrices' size depends on the batch
+    static = False  # the size of the matrices depends on the batch
 
     def refine(
         self,
@@ -84,11 +93,12 @@ class GNNML3(Stack):
         exchange: nn.ModuleList | None = None,
         layers: list[Tensor] | None = None,
     ) -> Tensor:
-        """Run the layers on undirected graphs; see :meth:`Stack.refine`."""
+        """Run the layers on undirected graphs; see :meth:`Stack.refine` for the arguments."""
         edge_index, batch = graph.edge_index, graph.batch
         loops = torch.arange(len(x), device=x.device).expand(2, -1)
         edges = torch.cat([edge_index, loops], 1)  # [2, E + N]
-        entries = torch.cat([torch.zeros_like(edge_index[0]), torch.ones_like(loops[0])])[:, None]  # of the identity
+        # Entries of the identity matrix: 0 for edges, 1 for loops.
+        entries = torch.cat([torch.zeros_like(edge_index[0]), torch.ones_like(loops[0])])[:, None]
         supports = spectral_supports(edge_index, edges, batch, graph.num_graphs, self.frequencies, self.bandwidth)
         supports = torch.cat([entries, supports], 1).to(x.dtype)
         return super().refine(
@@ -100,10 +110,21 @@ class GNNML3(Stack):
 def spectral_supports(
     edge_index: Tensor, pairs: Tensor, batch: Tensor, num_graphs: int, frequencies: int, bandwidth: float
 ) -> Tensor:
-    """Entries of U exp(-b (Λ - f_s)²) Uᵀ at pairs of nodes: edge_index [2, E], pairs [2, P] -> float64 [P, S].
+    """Entries of U exp(-b (Λ - f_s)²) Uᵀ at pairs of nodes.
 
-    The matrices of smaller graphs are padded with zeros. That leaves their own block as it is: the padded
-    matrix is block diagonal, and so is each function of it, even where eigenvectors mix the blocks.
+    The matrices of smaller graphs are padded with zeros. The padding does not change their own block: the padded matrix
+    is block diagonal, and so is each function of it, even if eigenvectors mix the blocks.
+
+    Args:
+        edge_index: Source and target of each edge, shape [2, E].
+        pairs: Pairs of nodes of the same graph, shape [2, P].
+        batch: Graph number of each node, sorted, shape [N].
+        num_graphs: G.
+        frequencies: S, the number of the f_s.
+        bandwidth: b.
+
+    Returns:
+        The entries, float64, shape [P, S].
     """
     place, sizes = places(batch, num_graphs)
     n = int(sizes.max())

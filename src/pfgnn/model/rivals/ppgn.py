@@ -1,4 +1,4 @@
-"""PPGN (Maron et al., NeurIPS 2019): embeddings of pairs of nodes, as strong as 3-WL (2-FWL)."""
+"""PPGN (Maron et al., NeurIPS 2019): embeddings of pairs of nodes, as expressive as 3-WL (2-FWL)."""
 
 from collections.abc import Sequence
 
@@ -10,15 +10,18 @@ from pfgnn.model.backbones.stack import check_edge_attr
 from pfgnn.model.rivals.alone import Alone
 from pfgnn.model.rivals.dense import places
 
-EPS = 1e-5  # where all pairs are equal, as in a graph of one node
+EPS = 1e-5  # added to the variance, which is 0 if all pairs are equal, as in a graph of one node
 
 
 class PPGNBlock(nn.Module):
-    """B ← W [B, norm(M_1(B) M_2(B))] + b, the matrix product taken for each of the D channels by itself.
+    """B ← W [B, norm(M_1(B) M_2(B))] + b, with one matrix product for each of the D channels.
 
-    M_1, M_2 are MLPs on each pair's embedding. The norm, which the paper lacks, gives each channel mean 0 and deviation
-    1 over the pairs of a graph. Without it the product is nearly the same for all pairs, and what tells pairs and
-    graphs apart drowns in rounding after a few blocks.
+    M_1 and M_2 are MLPs on the embedding of each pair. The norm gives each channel mean 0 and standard deviation 1 over
+    the pairs of a graph. The paper does not have it. Without it the product is nearly the same for all pairs, and after
+    a few blocks the differences between pairs and graphs are lost in rounding errors.
+
+    Args:
+        width: D.
     """
 
     def __init__(self, width: int) -> None:
@@ -28,18 +31,30 @@ class PPGNBlock(nn.Module):
         self.skip = nn.Linear(2 * width, width)  # W and b
 
     def forward(self, B: Tensor, pairs: Tensor) -> Tensor:
-        """B [G, n, n, D], 0 where pairs [G, n, n, 1] is False, for padding -> [G, n, n, D], likewise."""
-        # No sum runs over padding: the norm would take its part out again, but leave the rounding.
+        """Apply the block.
+
+        Args:
+            B: Embeddings of the pairs, 0 in the padding, shape [G, n, n, D].
+            pairs: False in the padding, shape [G, n, n, 1].
+
+        Returns:
+            The new embeddings, 0 in the padding, shape [G, n, n, D].
+        """
+        # The sum of the product leaves out the padding. The norm would remove its part, but not its rounding errors.
         left = torch.where(pairs, self.left(B), 0.0)
         product = _normalise(torch.einsum("guwd,gwvd->guvd", left, self.right(B)), pairs)
         return torch.where(pairs, self.skip(torch.cat([B, product], -1)), 0.0)
 
 
 class PPGNStack(nn.Module):
-    """B_vv = h_v, B_uv = e_vu on edges, 0 elsewhere; then the blocks; h_v ← W [B_vv, mean_{u ≠ v} B_vu] of all blocks.
+    """The PPGN blocks as a backbone, from node and edge embeddings to node embeddings.
 
-    Args: width: D.  layers: blocks.
-    Shapes: x [N, D], edge_attr [E, D] -> [N, D].
+    At first B_vv = h_v, B_uv = e_vu on edges, and 0 elsewhere. After the blocks, h_v ← W [B_vv, mean_{u ≠ v} B_vu],
+    with the B of all blocks concatenated.
+
+    Args:
+        width: D.
+        layers: Number of blocks.
     """
 
     reads_edge_attr = True
@@ -51,7 +66,18 @@ class PPGNStack(nn.Module):
         self.summary = nn.Linear(2 * layers * width, width)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor, batch: Tensor, batch_size: int) -> Tensor:
-        """Run the blocks; see the class."""
+        """Run the blocks; see the class.
+
+        Args:
+            x: Node embeddings, shape [N, D].
+            edge_index: Source and target of each edge, shape [2, E].
+            edge_attr: Edge embeddings, shape [E, D].
+            batch: Graph number of each node, sorted, shape [N].
+            batch_size: G.
+
+        Returns:
+            The new node embeddings, shape [N, D].
+        """
         edge_attr = check_edge_attr("PPGN", edge_attr, self.width)
         place, sizes = places(batch, batch_size)
         n = int(sizes.max())
@@ -73,13 +99,20 @@ class PPGNStack(nn.Module):
 
 
 class PPGN(Alone):
-    """y = MLP(pool_v h_v), h from :class:`PPGNStack`: diagonal and off-diagonal means under pool="mean".
+    """y = MLP(pool_v h_v), with h from :class:`PPGNStack`.
 
-    The memory of a pass grows with G n² D, n being the nodes of the batch's largest graph. It draws nothing: K and the
-    seed of a call change nothing.
+    With pool="mean" these are means over the diagonal and over the other entries of B. A pass needs memory of order
+    G n² D, where n is the number of nodes of the largest graph in the batch. The model is not random: K and the seed of
+    a call have no effect.
 
-    Args: width: D.  out_channels: C.  layers: blocks.  in_channels, edge_channels: as in :class:`PFGNN`, None for
-        no edge features.  level, pool: see :class:`Readout`.
+    Args:
+        width: D.
+        out_channels: C.
+        layers: Number of blocks.
+        in_channels: As in :class:`PFGNN`.
+        edge_channels: As in :class:`PFGNN`, but None if there are no edge features.
+        level: See :class:`Readout`.
+        pool: See :class:`Readout`.
     """
 
     def __init__(
@@ -97,14 +130,22 @@ class PPGN(Alone):
             PPGNStack(width, layers),
             out_channels,
             in_channels=in_channels,
-            edge_channels=0 if edge_channels is None else edge_channels,  # 0: one embedding that says "an edge"
+            edge_channels=0 if edge_channels is None else edge_channels,  # with 0, all edges have one learned embedding
             level=level,
             pool=pool,
         )
 
 
 def _normalise(P: Tensor, pairs: Tensor) -> Tensor:
-    """(P - mean P) / √(var P + ε) over the pairs of each graph: [G, n, n, D], pairs [G, n, n, 1] -> [G, n, n, D]."""
+    """(P - mean P) / √(var P + ε) over the pairs of each graph, and 0 in the padding.
+
+    Args:
+        P: Embeddings of the pairs, shape [G, n, n, D].
+        pairs: False in the padding, shape [G, n, n, 1].
+
+    Returns:
+        The normalised embeddings, shape [G, n, n, D].
+    """
     count = pairs.sum((1, 2), keepdim=True).to(P.dtype)
     mean = torch.where(pairs, P, 0.0).sum((1, 2), keepdim=True) / count
     centred = torch.where(pairs, P - mean, 0.0)

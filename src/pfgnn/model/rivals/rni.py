@@ -17,18 +17,22 @@ from pfgnn.model.rivals.alone import Alone
 
 
 class RNI(Alone):
-    """y = 1/K Σ_k MLP(pool_v GNN([ε_k, h])), ε_k ~ N(0, 1) anew for each node, particle and pass.
+    """y = 1/K Σ_k MLP(pool_v GNN([ε_k, h])), with new ε_k ~ N(0, 1) for each node, particle and pass.
 
-    The first R = share · D dimensions of each node are noise, the others its encoded features h. With a share of 1 the
-    features are not read. The mean of the K outputs tends to an invariant of the graph as K grows; one output is none.
+    The first R = share · D dimensions of each node are noise, and the others are its encoded features h. With share = 1
+    the features are not read. A single output is not invariant under relabelling. The mean of K outputs tends to an
+    invariant of the graph as K grows.
 
     Args:
-        backbone: the GNN, from width D to width D, as in :class:`PFGNN`.
-        out_channels: number of outputs C.
-        in_channels, edge_channels, width: as in :class:`PFGNN`.
-        share: the part of the dimensions that is random, 0 < share ≤ 1.
-        particles: K, independent initialisations; may be changed at each call.
-        level, pool: see :class:`Readout`.
+        backbone: The GNN, from width D to width D, as in :class:`PFGNN`.
+        out_channels: C, the number of outputs.
+        in_channels: As in :class:`PFGNN`.
+        edge_channels: As in :class:`PFGNN`.
+        share: Share of the dimensions that are random, 0 < share ≤ 1.
+        particles: K, the number of independent initialisations. Each call can use another number.
+        width: As in :class:`PFGNN`.
+        level: See :class:`Readout`.
+        pool: See :class:`Readout`.
     """
 
     def __init__(
@@ -59,7 +63,7 @@ class RNI(Alone):
         self.encode_nodes = encoder("x", in_channels, left) if left else Unread("x", 0)
 
     def predict(self, given: Pass) -> Output:
-        """Predict from K initialisations."""
+        """Predict with the mean over K initialisations."""
         h, graph, noise, K, chunk, _ = given
         chunks = torch.split(torch.arange(K, device=h.device), chunk)
         H = torch.cat(
@@ -70,7 +74,13 @@ class RNI(Alone):
         return Output(self.readout.head(f).mean(1), f.mean(1), belief, [], [])
 
     def initialise(self, h: Tensor, noise: Noise, k: Tensor) -> Tensor:
-        """[ε_k, h] for the particles k: h [N, D - R], k [K] -> [N, K, D]."""
+        """The initial embeddings [ε_k, h], shape [N, K, D].
+
+        Args:
+            h: Encoded features, shape [N, D - R].
+            noise: The random numbers of the pass.
+            k: Numbers of the particles, shape [K].
+        """
         cells = (k[:, None] * self.random + torch.arange(self.random, device=k.device)).flatten()  # [K R]
         u = noise.per_node(0, Purpose.INDIVIDUALISE, cells)  # [N, K R]
         random = torch.special.ndtri(u).to(h.dtype).view(len(h), len(k), self.random)
@@ -78,7 +88,7 @@ class RNI(Alone):
 
 
 class Unread(Constant):
-    """No columns, whatever the features: x [N, F] -> [N, 0]."""
+    """Ignores the features: encodes any x [N, F] as [N, 0]."""
 
     def check(self, x: Tensor) -> None:
-        """Anything will do."""
+        """Accept any features."""

@@ -1,1 +1,5 @@
-"""The Triton kernels of :mod:`pfgnn.ops`, one module for each of its modules, imported when a GPU needs them."""
+"""The Triton kernels of :mod:`pfgnn.ops`, which imports them when a GPU first needs them.
+
+Most modules have the name of the module of :mod:`pfgnn.ops` that they serve. ``maps``, ``scalers`` and ``towers``
+serve ``pna``. ``rows`` and ``numeric`` hold code that several modules use.
+"""

@@ -1,4 +1,4 @@
-"""Triton kernels for :mod:`pfgnn.ops.batch_norm`: one program has some rows and columns."""
+"""Triton kernels for :mod:`pfgnn.ops.batch_norm`. Each program handles a tile of rows and columns."""
 
 import torch
 import triton
@@ -9,7 +9,7 @@ from pfgnn.ops.batch_norm import BatchNorming
 from pfgnn.ops.triton.numeric import bounded, relu
 from pfgnn.ops.triton.rows import sum_columns
 
-ROWS, COLUMNS = 64, 32  # of a program
+ROWS, COLUMNS = 64, 32  # size of the tile of a program
 
 
 @triton.jit
@@ -20,7 +20,7 @@ def _place(R: tl.constexpr, C: tl.constexpr):
 
 @triton.jit
 def batch_parts(h, real, parts, K, D, stride, limit, R: tl.constexpr, C: tl.constexpr):
-    """The sum of a program's rows that are no padding, and of their squared distances from its mean."""
+    """The sum of a program's rows without padding, and the sum of their squared differences from their own mean."""
     row, column = _place(R, C)
     there = (row < tl.load(real) * K) & (column < D)[None, :]
     v = bounded(tl.load(h + row * stride + column[None, :], there, 0.0).to(tl.float32), limit)
@@ -35,7 +35,7 @@ def batch_parts(h, real, parts, K, D, stride, limit, R: tl.constexpr, C: tl.cons
 def batch_moments(
     parts, real, mean, root, running_mean, running_variance, B, K, D, momentum, eps, R: tl.constexpr, C: tl.constexpr
 ):
-    """The batch's mean and 1 / √(σ² + ε) from its parts of R rows each; the running ones move."""
+    """μ and 1 / √(σ² + ε) of the batch, from the parts of R rows each. Updates the running mean and variance."""
     column = tl.program_id(0) * C + tl.arange(0, C)
     c, inside, count = column[None, :], column < D, (tl.load(real) * K).to(tl.float32)
     zero = tl.zeros([R, C], tl.float32)
@@ -62,7 +62,7 @@ def batch_moments(
 
 @triton.jit
 def _normal(h, row, column, mask, mean, root, scale, shift, D, stride, limit):
-    """h as it is, (h - μ) / √(σ² + ε), and γ and β times and plus it."""
+    """Three results: h before clamping, n = (h - μ) / √(σ² + ε) with the clamped h, and γ n + β."""
     inside = column < D
     v = tl.load(h + row * stride + column[None, :], mask, 0.0).to(tl.float32)
     middle, factor = tl.load(mean + column, inside, 0.0), tl.load(root + column, inside, 0.0)
@@ -90,7 +90,7 @@ def batch_forward(
 def batch_back_parts(
     g, h, mean, root, scale, shift, parts, M, D, stride, limit, RELU: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):
-    """What a program's rows add to the gradients of γ and β."""
+    """The part of a program's rows in the gradients of γ and β."""
     row, column = _place(R, C)
     mask = (row < M) & (column < D)[None, :]
     _, n, y = _normal(h, row, column, mask, mean, root, scale, shift, D, stride, limit)
@@ -114,7 +114,7 @@ def batch_back(
     d = tl.load(g + row * D + column[None, :], mask, 0.0).to(tl.float32)
     if RELU:
         d = tl.where(y > 0, d, 0.0)
-    if TRAINING:  # μ and σ² follow the rows that are no padding
+    if TRAINING:  # μ and σ² depend on all rows except the padding
         count = tl.load(real) * K
         of_n, of_all = tl.load(total + column, inside, 0.0), tl.load(total + D + column, inside, 0.0)
         d -= tl.where(row < count, (of_all[None, :] + n * of_n[None, :]) / count.to(tl.float32), 0.0)
@@ -123,9 +123,16 @@ def batch_back(
 
 
 def moments(h: Tensor, norming: BatchNorming, real: Tensor) -> tuple[Tensor, Tensor]:
-    """μ and 1 / √(σ² + ε), [D] each, of the first ``real`` [] nodes of h [N, ..., D], whose rows may be apart.
+    """μ and 1 / √(σ² + ε). In training they are those of the batch, and the running ones are updated.
 
-    In training the running ones move; else these are they.
+    Args:
+        h: Embeddings, shape [N, ..., D]. There may be a gap between its rows in memory.
+        norming: Parameters of the norm.
+        real: Number of nodes without padding, shape [].
+
+    Returns:
+        μ, shape [D].
+        1 / √(σ² + ε), shape [D].
     """
     if not norming.training:
         return norming.mean.float(), torch.rsqrt(norming.variance.float() + norming.eps)
@@ -144,7 +151,7 @@ def moments(h: Tensor, norming: BatchNorming, real: Tensor) -> tuple[Tensor, Ten
 def activate(
     h: Tensor, x: Tensor | None, norming: BatchNorming, mean: Tensor, root: Tensor, relu: bool = True
 ) -> Tensor:
-    """x + relu(γ (h - μ) / √(σ² + ε) + β), or without the relu."""
+    """x + relu(γ (h - μ) / √(σ² + ε) + β), without x if it is None, and without the relu if ``relu`` is False."""
     M, D, _, grid = _cut(h)
     dtype = torch.promote_types(h.dtype, norming.scale.dtype)
     out = h.new_empty(h.shape, dtype=dtype if x is None else torch.promote_types(dtype, x.dtype))
@@ -159,7 +166,7 @@ def activate(
 def activate_backward(
     g: Tensor, h: Tensor, norming: BatchNorming, mean: Tensor, root: Tensor, real: Tensor, relu: bool = True
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """The gradients of h, γ and β from that of the output, g."""
+    """The gradient of h, and those of γ and β, from the gradient g of the output."""
     M, D, K, grid = _cut(h)
     dh = h.new_empty(h.shape)
     parts = torch.empty(grid[0], 2, D, device=h.device)
@@ -175,7 +182,7 @@ def activate_backward(
 
 
 def _cut(h: Tensor) -> tuple[int, int, int, tuple[int, int]]:
-    """M rows, D columns, K rows a node, and the grid."""
+    """The number of rows M, of columns D, of rows per node K, and the grid."""
     M, D = h.shape[:-1].numel(), h.shape[-1]
     return M, D, M // len(h), (triton.cdiv(M, ROWS), triton.cdiv(D, COLUMNS))
 

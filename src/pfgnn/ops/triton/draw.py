@@ -1,4 +1,4 @@
-"""Triton kernels for :mod:`pfgnn.ops.draw`: one program draws for one graph and one particle."""
+"""Triton kernels for :mod:`pfgnn.ops.draw`. Each program draws for one graph and one particle."""
 
 import torch
 import triton
@@ -13,7 +13,7 @@ def draw_forward(
     scores, keys, particles, node_key, start, vertex, log_prob, log_total, K, step, purpose, number,
     OWN: tl.constexpr, R: tl.constexpr,
 ):  # fmt: skip
-    """OWN says whether each particle has scores of its own."""
+    """Draw a vertex. OWN: whether each particle has its own scores."""
     graph, k = tl.program_id(0), tl.program_id(1)
     begin, end = tl.load(start + graph), tl.load(start + graph + 1)
     width = K if OWN else 1
@@ -52,7 +52,7 @@ def draw_forward(
 
 @triton.jit
 def draw_back(g, scores, vertex, log_total, graph, out, count, K, OWN: tl.constexpr, B: tl.constexpr):
-    """d s_n = Σ_k g_k (1[n = v_k] - P_k(n)), the sum only where the particles share their scores."""
+    """d s_n = Σ_k g_k (1[n = v_k] - P_k(n)). With OWN there is no sum: each particle k has its own s_n."""
     place = tl.program_id(0) * B + tl.arange(0, B)
     inside = place < count
     node = place // K if OWN else place
@@ -77,7 +77,23 @@ def draw(
     step: int,
     purpose: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Vertices, their log P, and the log of the scores' summed exponentials: all [G, K]."""
+    """Draw a vertex for each graph and particle; see :func:`pfgnn.ops.draw.draw_vertex`.
+
+    Args:
+        scores: Scores of the nodes, shape [N, K] or [N, 1].
+        particles: Numbers of the particles, shape [K].
+        number: Number of this draw.
+        node_key: Key of each node, shape [N].
+        start: First node of each graph, shape [G + 1].
+        key: Key of each graph, shape [G].
+        step: t.
+        purpose: Number of the purpose.
+
+    Returns:
+        The vertices, shape [G, K].
+        Their log P, shape [G, K].
+        log Σ_n exp s_n of each graph and particle, shape [G, K].
+    """
     G, K = len(key), len(particles)
     vertex = torch.empty(G, K, dtype=torch.int64, device=key.device)
     log_prob = torch.empty(G, K, device=key.device)
@@ -92,7 +108,7 @@ def draw(
 
 
 def draw_backward(g: Tensor, scores: Tensor, vertex: Tensor, log_total: Tensor, graph: Tensor) -> Tensor:
-    """The gradient of the scores from that of the log-probabilities, g [G, K]."""
+    """The gradient of the scores, from the gradient g [G, K] of the log probabilities."""
     out = torch.empty_like(scores)
     B = 256
     with torch.cuda.device_of(scores):

@@ -1,4 +1,4 @@
-"""Triton kernel for :mod:`pfgnn.ops.dropout`: one program has some nodes and features of one particle."""
+"""Triton kernel for :mod:`pfgnn.ops.dropout`. Each program handles some nodes and features of one particle."""
 
 import math
 
@@ -9,15 +9,15 @@ from torch import Tensor
 
 from pfgnn.ops.triton.hashing import fold_word
 
-NUMBERS = 512  # of a program, which is one warp
+NUMBERS = 512  # entries per program, which has one warp
 
 
-@triton.jit(do_not_specialize=["step", "purpose", "number", "least"])  # else compiled again for 1 and for 16
+@triton.jit(do_not_specialize=["step", "purpose", "number", "least"])  # else Triton compiles again for 1 and 16
 def dropout_rows(
     x, keys, particles, node_key, graph, out, N, K, D, step, purpose, number, least, scale,
     R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """Keep an entry where its key's upper 52 bits, as an integer, are at least ``least``."""
+    """Keep an entry if the upper 52 bits of its key, as an integer, are at least ``least``."""
     node = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
     k = tl.program_id(1)
     there = node < N
@@ -45,7 +45,22 @@ def drop(
     step: int,
     purpose: int,
 ) -> Tensor:
-    """x / (1 - rate) where u ≥ rate, else 0: x [N, K, D] or [N, D], graph [N], key [G] -> like x."""
+    """x / (1 - rate) where u ≥ rate, else 0; see :func:`pfgnn.ops.dropout.dropout`.
+
+    Args:
+        x: Values, shape [N, K, D] or [N, D].
+        rate: Probability that an entry is dropped.
+        particles: Numbers of the particles, shape [K].
+        number: Number of this dropout.
+        node_key: Key of each node, shape [N].
+        graph: Graph of each node, shape [N].
+        key: Key of each graph, shape [G].
+        step: t.
+        purpose: Number of the purpose.
+
+    Returns:
+        The result, same shape as x.
+    """
     x, particles, node_key, graph, key = (part.contiguous() for part in (x, particles, node_key, graph, key))
     out = torch.empty_like(x)
     if not out.numel():
@@ -62,5 +77,5 @@ def drop(
 
 
 def _least(rate: float) -> int:
-    """The smallest integer b for which (b + 1/2) / 2^52 ≥ rate, exactly; a kernel has floats of 32 bits only."""
+    """The smallest integer b with (b + 1/2) / 2^52 ≥ rate. Kernels get floats in 32 bits, so they compare integers."""
     return math.ceil(rate * 2**52 - 0.5)

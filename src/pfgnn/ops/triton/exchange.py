@@ -1,16 +1,20 @@
-"""Triton kernels for :mod:`pfgnn.ops.exchange`: one program has some rows (n, k), with all their features."""
+"""Triton kernels for :mod:`pfgnn.ops.exchange`. Each program handles some rows (n, k) with all their features."""
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-CELLS = 2048  # of a program
+CELLS = 2048  # entries per program
 
 
 @triton.jit
 def _rows(graph, M, K, D, R: tl.constexpr, C: tl.constexpr):
-    """Rows, the node of each and its graph's particle of each, the columns, and which cells there are."""
+    """Place of a program.
+
+    Returns:
+        The rows (n, k), the node n of each, its cell (graph of n, k), the columns, and which entries exist.
+    """
     row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
     node = row // K
     cell = tl.load(graph + node, row < M, 0) * K + row % K
@@ -36,7 +40,10 @@ def listen_back(
     g, of_mean, of_mark, H, log_weights, vertices, graph, dH, d_node, M, K, V, D,
     MEAN: tl.constexpr, MARK: tl.constexpr, WEIGHED: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """g_nk + w_k g^mean_n + g^mark_k where n is marked, over V where V are; and n's part of d log w_k."""
+    """The gradient of H: g_nk + w_k g^mean_n, plus g^mark_k / V for each mark of particle k that is node n.
+
+    V is the number of marks of a particle. If WEIGHED, also the part of node n in the gradient of log w_k.
+    """
     row, node, cell, column, there = _rows(graph, M, K, D, R, C)
     place = row[:, None] * D + column
     total = tl.load(g + place, there, 0.0).to(tl.float32)
@@ -50,13 +57,13 @@ def listen_back(
         hits = tl.zeros([R], tl.float32)
         for v in range(V):
             hits += (tl.load(vertices + cell * V + v, row < M, -1) == node).to(tl.float32)
-        hit = there & (hits > 0)[:, None]  # nothing else is loaded
+        hit = there & (hits > 0)[:, None]  # load only these entries
         total += (hits / V)[:, None] * tl.load(of_mark + cell[:, None] * D + column, hit, 0.0).to(tl.float32)
     tl.store(dH + place, total, there)
 
 
 def add_terms(y: Tensor, to_nodes: Tensor | None, to_particles: Tensor | None, graph: Tensor) -> Tensor:
-    """y [N, K, D] + to_nodes [N, D] for every particle + to_particles [G, K, D] for every node of their graph."""
+    """y[n, k] + to_nodes[n] + to_particles[g, k], with g the graph of node n; see :func:`pfgnn.ops.exchange.tell`."""
     terms = [term for term in (to_nodes, to_particles) if term is not None]
     dtype = y.dtype
     for term in terms:
@@ -81,7 +88,18 @@ def listen_backward(
     graph: Tensor,
     weighed: bool,
 ) -> tuple[Tensor, Tensor | None]:
-    """The gradient of H from those of all three outputs; if ``weighed``, each node's part of that of log w, [N, K]."""
+    """The gradient of H, and if ``weighed`` the part of each node in the gradient of log w, shape [N, K].
+
+    Args:
+        g: Gradient of the returned H, shape [N, K, D].
+        of_mean: Gradient of the mean particle, shape [N, D], or None.
+        of_mark: Gradient of the marked vertices' embeddings, shape [G, K, D], or None.
+        H: Embeddings, shape [N, K, D].
+        log_weights: log w, shape [G, K].
+        vertices: The marked vertices, shape [G, K, m].
+        graph: Graph of each node, shape [N].
+        weighed: Whether the gradient of log w is needed.
+    """
     dH = torch.empty_like(H)
     d_node = log_weights.new_empty(H.shape[:2]) if weighed else None
     M, K, D, grid, tile = _cut(H)
@@ -95,7 +113,7 @@ def listen_backward(
 
 
 def _cut(H: Tensor) -> tuple[int, int, int, tuple[int], dict[str, int]]:
-    """M rows, K particles, D features, the grid, and the shape of a program's tile."""
+    """The number of rows M, of particles K, of features D, the grid, and the shape of a program's tile."""
     N, K, D = H.shape
     C = triton.next_power_of_2(D)
     R = max(1, CELLS // C)

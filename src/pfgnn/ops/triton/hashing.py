@@ -1,4 +1,4 @@
-"""Triton kernels for :mod:`pfgnn.ops.hashing`: a dozen operations on 64-bit integers in one."""
+"""Triton kernels for :mod:`pfgnn.ops.hashing`. One kernel does about a dozen operations on 64-bit integers."""
 
 import torch
 import triton
@@ -20,7 +20,7 @@ def _shift_right(z, bits: tl.constexpr):
 @triton.jit
 def fold_word(key, word):
     """mix(key + GOLDEN (word + 1)), all int64."""
-    z = key + _GOLDEN * (key * 0 + word + 1)  # in 64 bits, whatever the word has
+    z = key + _GOLDEN * (key * 0 + word + 1)  # key * 0 makes the sum 64 bits wide, even if word has 32
     z = (z ^ _shift_right(z, 30)) * _FIRST
     z = (z ^ _shift_right(z, 27)) * _SECOND
     return z ^ _shift_right(z, 31)
@@ -28,7 +28,7 @@ def fold_word(key, word):
 
 @triton.jit
 def unit(key):
-    """The key's upper 52 bits as a float64 inside (0, 1)."""
+    """The upper 52 bits of the key as a float64 in (0, 1)."""
     return ((key.to(tl.uint64, bitcast=True) >> 12).to(tl.float64) + 0.5) * 2.220446049250313e-16  # 2^-52
 
 
@@ -70,6 +70,6 @@ def fold(key: Tensor, word: int | Tensor) -> Tensor:
 
 
 def _as_matrix(part: Tensor, shape: torch.Size, columns: int) -> Tensor:
-    """The part broadcast to the shape, all axes but the last as one; copied only where there are several of them."""
+    """Broadcast ``part`` to the shape, then flatten all axes but the last. Two axes need no copy."""
     wide = part.expand(shape)
     return wide.reshape(-1, columns) if wide.dim() != 2 else wide

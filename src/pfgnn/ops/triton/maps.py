@@ -1,4 +1,7 @@
-"""Triton kernels for the maps of :mod:`pfgnn.ops.pna`: all of a layer padded, and their gradients cut, at once."""
+"""Triton kernels for the linear maps of :mod:`pfgnn.ops.pna`.
+
+One kernel pads all maps of a layer, and another one cuts the padding from their gradients.
+"""
 
 from typing import NamedTuple
 
@@ -10,7 +13,7 @@ from torch import Tensor
 from pfgnn.ops.pna import Weights
 from pfgnn.ops.triton.rows import BLOCK, cut_blocks, pad_blocks, padded
 
-PROGRAMS = 64  # for a map
+PROGRAMS = 64  # programs per map
 
 
 @triton.jit
@@ -19,10 +22,10 @@ def pad_maps(
     EDGES: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, FO: tl.constexpr, DP: tl.constexpr,
     DO: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """The maps of a layer as the products want them, one after the other along the grid's first axis."""
+    """Pad all maps of a layer. The first axis of the grid is the number of the map."""
     which = tl.program_id(0)
     if which == 0:
-        pad_blocks(post, post, U, 4 * T, 3 * F, F, 3 * FP, FP, 0, 1, B)  # each scaler's columns are rows here
+        pad_blocks(post, post, U, 4 * T, 3 * F, F, 3 * FP, FP, 0, 1, B)  # each row has the F columns of one scaler
     if which == 1:
         pad_blocks(pre, pre_bias, W, 3 * T, F, F, FP, FO, 2, 3, B)
     if which == 2:
@@ -38,7 +41,7 @@ def cut_maps(
     EDGES: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, FO: tl.constexpr, DP: tl.constexpr,
     DO: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of a layer's maps from those of the padded ones, W and U in S shares."""
+    """The gradients of a layer's maps, from the gradients of the padded ones. W and U come in S shares."""
     which = tl.program_id(0)
     if which == 0:
         cut_blocks(U, post, post, S, 4 * T, 3 * F, F, 3 * FP, FP, 0, 4, B)
@@ -52,9 +55,13 @@ def cut_maps(
 
 
 class Maps(NamedTuple):
-    """A layer's maps as the products want them: W [T, 3 F', F°], C [T F', D'] or None, U [T, 4 F', 3 F'], V [D', D°].
+    """The padded maps of a layer, or their gradients. The gradients of W and U come in S shares, shape [T, S, ...].
 
-    Or the gradients of W and U in shares, [T, S, ...].
+    Fields:
+        W: A, B and the map of own_i, shape [T, 3 F', F°].
+        C: The edge map, shape [T F', D'], or None.
+        U: The maps of the aggregates, shape [T, 4 F', 3 F'].
+        V: The map that mixes the towers, shape [D', D°].
     """
 
     W: Tensor
@@ -64,7 +71,7 @@ class Maps(NamedTuple):
 
 
 def pad_weights(weights: Weights, dtype: torch.dtype) -> Maps:
-    """The maps with zeros between and after, and biases as a last column."""
+    """Pad the maps with zeros. The biases become a column after the weights."""
     sizes = _sizes(weights.post)
     T, near, one_more, all_near, all_more = (sizes[name] for name in ("T", "FP", "FO", "DP", "DO"))
     shapes = (T, 3 * near, one_more), (T * near, all_near), (T, 4 * near, 3 * near), (all_near, all_more)
@@ -78,7 +85,12 @@ def pad_weights(weights: Weights, dtype: torch.dtype) -> Maps:
 
 
 def cut_gradients(gradients: Maps, like: Weights) -> Weights:
-    """The gradients of the weights, from those of the padded maps."""
+    """The gradients of the weights, from the gradients of the padded maps.
+
+    Args:
+        gradients: Gradients of the padded maps. Those of W and U come in S shares.
+        like: The weights, for shapes and dtypes.
+    """
     out = Weights._make(None if tensor is None else tensor.new_empty(tensor.shape) for tensor in like)
     shares = gradients.U.shape[1]
     with torch.cuda.device_of(out.post):

@@ -1,7 +1,7 @@
 """Triton kernels for :mod:`pfgnn.ops.messages`.
 
-One program has one node, its edges and a block of the K · D columns; for the gradient of e, some edges and a block of
-the D features.
+Each program handles one node with its edges, and a block of the K · D columns. For the gradient of e, it handles some
+edges and a block of the D features.
 """
 
 import torch
@@ -12,12 +12,12 @@ from torch import Tensor
 from pfgnn.ops.triton.numeric import relu
 from pfgnn.ops.triton.segments import PROGRAMS
 
-NUMBERS = 256  # of a program at once; a wider row of one edge is also read at once
+NUMBERS = 256  # entries that a program reads at once, or those of one edge if they are more
 
 
 @triton.jit
 def _place(start, columns, C: tl.constexpr):
-    """The node, where its edges begin and end, the columns, and which of these are real."""
+    """The node, the begin and end of its edges, the columns, and which of the columns exist."""
     node = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * C + tl.arange(0, C)
     return node, tl.load(start + node), tl.load(start + node + 1), column, column < columns
@@ -28,7 +28,7 @@ def messages_forward(x, edge_attr, own, source, start, out, D, columns, R: tl.co
     node, begin, end, column, inside = _place(start, columns, C)
     feature = column % D
     total = tl.zeros([C], tl.float32)
-    for first in range(begin, end, R):  # R edges at a time, whose loads do not wait for one another
+    for first in range(begin, end, R):  # R edges at a time, so that their loads overlap
         edge = first + tl.arange(0, R)
         there = edge < end
         mask = there[:, None] & inside[None, :]
@@ -46,7 +46,10 @@ def messages_back(
     g, x, edge_attr, own, edges, target, start, dx, parts, D, columns,
     PICKED: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """The gradient of x over the edges that leave a node, and the program's share of Σ g x, which is that of own."""
+    """The gradient of x, a sum over the edges that leave a node, and the program's part of Σ g x, the gradient of own.
+
+    PICKED: whether ``edges`` gives the edge numbers.
+    """
     node, begin, end, column, inside = _place(start, columns, C)
     feature = column % D
     place = node * columns + column
@@ -62,13 +65,13 @@ def messages_back(
         i = tl.load(target + p, there, 0)
         v = mine[None, :] + tl.load(edge_attr + edge[:, None] * D + feature[None, :], mask, 0.0).to(tl.float32)
         d = tl.load(g + i[:, None] * columns + column[None, :], mask, 0.0).to(tl.float32)
-        total += tl.sum(tl.where(v <= 0, 0.0, d), 0)  # as torch's relu: the gradient passes where v is NaN
+        total += tl.sum(tl.where(v <= 0, 0.0, d), 0)  # as in torch's relu, the gradient passes if v is NaN
     tl.store(dx + place, total, inside)
 
 
 @triton.jit
 def messages_edge_back(g, x, edge_attr, source, target, out, E, K, D, R: tl.constexpr, C: tl.constexpr):
-    """The gradient of e for R edges: the sum over the particles."""
+    """The gradient of e for R edges, which is a sum over the particles."""
     edge = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
     f = tl.program_id(1) * C + tl.arange(0, C)
     there = edge < E
@@ -86,7 +89,18 @@ def messages_edge_back(g, x, edge_attr, source, target, out, E, K, D, R: tl.cons
 
 
 def messages(x: Tensor, edge_attr: Tensor, own: Tensor, source: Tensor, start: Tensor) -> Tensor:
-    """own · x_i + Σ_p relu(x[source_p] + e_p) over the edges p of node i: x [N, ..., D], start [N + 1] -> like x."""
+    """own · x_i + Σ_p relu(x[source_p] + e_p), with the sum over the edges p that reach node i.
+
+    Args:
+        x: Embeddings, shape [N, ..., D].
+        edge_attr: e, shape [E, D], sorted by target.
+        own: Weight of a node's own embedding, shape [].
+        source: Source of each edge, shape [E].
+        start: First edge of each target node, shape [N + 1].
+
+    Returns:
+        The sums, same shape as x.
+    """
     out = torch.empty_like(x, dtype=torch.promote_types(x.dtype, edge_attr.dtype))
     if not out.numel():
         return out
@@ -99,9 +113,16 @@ def messages(x: Tensor, edge_attr: Tensor, own: Tensor, source: Tensor, start: T
 def messages_backward(
     g: Tensor, x: Tensor, edge_attr: Tensor, own: Tensor, edges: Tensor | None, target: Tensor, start: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The gradient of x from that of the result, g, and shares whose sum is the gradient of own.
+    """The gradient of x, and parts whose sum is the gradient of own, from the gradient g of the result.
 
-    Of the edges sorted by their sources, ``edges`` are the numbers (None if they lie so), ``target`` the other ends.
+    Args:
+        g: Gradient of the result, same shape as x.
+        x: Embeddings, shape [N, ..., D].
+        edge_attr: e, shape [E, D].
+        own: Weight of a node's own embedding, shape [].
+        edges: Edge numbers sorted by source, shape [E]. None if the edges are stored in this order.
+        target: Target of each edge, sorted by source, shape [E].
+        start: First edge of each source node in this order, shape [N + 1].
     """
     dx = torch.empty_like(x)
     if not dx.numel():
@@ -117,7 +138,7 @@ def messages_backward(
 
 
 def messages_edge_backward(g: Tensor, x: Tensor, edge_attr: Tensor, source: Tensor, target: Tensor) -> Tensor:
-    """The gradient of e from that of the result, g: [E, D]."""
+    """The gradient of e, shape [E, D], from the gradient g of the result."""
     out = torch.empty_like(edge_attr)
     if not out.numel():
         return out
@@ -133,10 +154,15 @@ def messages_edge_backward(g: Tensor, x: Tensor, edge_attr: Tensor, source: Tens
 
 
 def _cut(x: Tensor, edges: int) -> tuple[tuple[int, int], dict[str, int], int]:
-    """The grid of nodes and blocks of columns; a program's R edges at once, C columns and warps; a row's columns."""
+    """How to divide the work.
+
+    Returns:
+        The grid of nodes and blocks of columns, the tile of a program (R edges, C columns, number of warps), and the
+        number of columns of a row.
+    """
     columns = x[:1].numel()
     C = min(1024, triton.next_power_of_2(columns))
-    while C > 128 and 2 * C * triton.cdiv(columns, C) > 3 * columns:  # a third or more of them would be none
+    while C > 128 and 2 * C * triton.cdiv(columns, C) > 3 * columns:  # else more than a third of them would not exist
         C //= 2
     while C > 64 and len(x) * triton.cdiv(columns, C) < PROGRAMS:
         C //= 2

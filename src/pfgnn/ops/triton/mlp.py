@@ -1,4 +1,4 @@
-"""Triton kernels for :mod:`pfgnn.ops.mlp`: one program has some rows and all columns."""
+"""Triton kernels for :mod:`pfgnn.ops.mlp`. Each program handles some rows with all columns."""
 
 import torch
 import triton
@@ -7,7 +7,7 @@ from torch import Tensor
 
 from pfgnn.ops.triton.numeric import relu
 
-ROWS = 16  # of a program
+ROWS = 16  # rows per program
 
 
 @triton.jit
@@ -21,10 +21,10 @@ def score_forward(u, last, last_bias, out, M, P, PP, R: tl.constexpr, C: tl.cons
 
 @triton.jit
 def score_back(g, u, last, du, parts, M, P, PP, R: tl.constexpr, C: tl.constexpr):
-    """The gradient of u, and the rows' part of those of last and, after it, of its bias."""
+    """The gradient of u, and the part of the program's rows in the gradients of last and, after it, of its bias."""
     row, c = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R), tl.arange(0, C)
     place, wide = row[:, None] * PP + c[None, :], (row < M)[:, None] & (c < PP)[None, :]
-    v = tl.load(last + c, c < P, 0.0).to(tl.float32)  # 0 in the padding, so du is
+    v = tl.load(last + c, c < P, 0.0).to(tl.float32)  # 0 in the padding, so du is 0 there too
     d = tl.load(g + row, row < M, 0.0).to(tl.float32)
     hidden = tl.load(u + place, wide, 0.0).to(tl.float32)
     tl.store(du + place, tl.where(hidden > 0, d[:, None] * v[None, :], 0.0), wide)
@@ -34,7 +34,16 @@ def score_back(g, u, last, du, parts, M, P, PP, R: tl.constexpr, C: tl.constexpr
 
 
 def score_rows(u: Tensor, last: Tensor, last_bias: Tensor) -> Tensor:
-    """v · relu(u_m) + c: u [M, P'], last [P], last_bias [1] -> [M]."""
+    """v · relu(u_m) + c for each row m.
+
+    Args:
+        u: Hidden layer before the relu, with padded columns, shape [M, P'].
+        last: v, shape [P].
+        last_bias: c, shape [1].
+
+    Returns:
+        The scores, shape [M].
+    """
     out = torch.empty(len(u), dtype=torch.promote_types(u.dtype, last.dtype), device=u.device)
     with torch.cuda.device_of(u):
         score_forward[(triton.cdiv(len(u), ROWS),)](
@@ -44,7 +53,12 @@ def score_rows(u: Tensor, last: Tensor, last_bias: Tensor) -> Tensor:
 
 
 def score_gradients(g: Tensor, u: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradient of u [M, P'] from that of the scores, g [M], and parts of last's and its bias's, [B, P + 1]."""
+    """The gradients from the gradient g [M] of the scores.
+
+    Returns:
+        The gradient of u, shape [M, P'].
+        Parts of the gradients of last and its bias, to be summed over B, shape [B, P + 1].
+    """
     du, P = torch.empty_like(u), len(last)
     parts = torch.empty(triton.cdiv(len(u), ROWS), P + 1, device=u.device)
     with torch.cuda.device_of(u):

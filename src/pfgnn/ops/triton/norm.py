@@ -1,4 +1,4 @@
-"""Triton kernels for :mod:`pfgnn.ops.norm`: one program has all nodes of a graph, one particle, some features."""
+"""Triton kernels for :mod:`pfgnn.ops.norm`. Each program handles all nodes of a graph, one particle, some features."""
 
 import torch
 import triton
@@ -9,13 +9,17 @@ from pfgnn.ops.norm import Norming
 from pfgnn.ops.triton.numeric import bounded, relu
 from pfgnn.ops.triton.rows import ALIGN, padded
 
-WARPS = 4  # of a program
-PLACES = 2**31  # that 32 bits tell apart
+WARPS = 4  # warps per program
+PLACES = 2**31  # number of offsets that fit 32 bits; a tensor with as many entries needs 64-bit offsets
 
 
 @triton.jit
 def _place(start, K, D, C: tl.constexpr):
-    """The particle, the first row of its graph (of all nodes and particles), the number of nodes, and the columns."""
+    """Place of a program.
+
+    Returns:
+        The first row of its graph and particle, the number of nodes, the columns, and which of these exist.
+    """
     graph, particle = tl.program_id(0) // K, tl.program_id(0) % K
     begin, end = tl.load(start + graph), tl.load(start + graph + 1)
     column = tl.program_id(1) * C + tl.arange(0, C)
@@ -24,26 +28,35 @@ def _place(start, K, D, C: tl.constexpr):
 
 @triton.jit
 def _nodes(LARGE: tl.constexpr, R: tl.constexpr):
-    """The graph's first R nodes, counted from 0, [R, 1]: in 32 bits, where all places within a graph fit into them."""
+    """Numbers 0 to R - 1 of the first R nodes of the graph, shape [R, 1]. In 64 bits if LARGE, otherwise in 32."""
     node = tl.arange(0, R)[:, None]
     return node.to(tl.int64) if LARGE else node
 
 
 @triton.jit
 def _load(h, node, column, count, columns, step):
-    """Nodes' numbers, 0 outside: node [R, 1] counted from the graph's first, column [1, C], rows ``step`` apart."""
+    """Values of some nodes, and 0 for those that do not exist.
+
+    Args:
+        h: Pointer to the first row of the graph and particle.
+        node: Node numbers, counted from the first node of the graph, shape [R, 1].
+        column: Columns, shape [1, C].
+        count: Number of nodes of the graph.
+        columns: Number of columns.
+        step: Distance in memory from one node to the next.
+    """
     return tl.load(h + node * step + column, (node < count) & (column < columns), 0.0).to(tl.float32)
 
 
 @triton.jit
 def _weigh(v, near, node, count, K, NEAR: tl.constexpr):
-    """v [R, C] times the weights of its nodes in the mean, 1 or, with NEAR, what near says."""
+    """v [R, C] times the weight of each node in the mean: near if NEAR is set, otherwise 1."""
     return v * tl.load(near + node * K, node < count, 0.0) if NEAR else v
 
 
 @triton.jit
 def _number(near, count, K, NEAR: tl.constexpr, LARGE: tl.constexpr, R: tl.constexpr):
-    """The number of nodes in the mean, at least 1."""
+    """The total weight of the nodes in the mean, at least 1. Without NEAR this is the number of nodes."""
     n = tl.maximum(count, 1).to(tl.float32)
     if NEAR:
         node, found = _nodes(LARGE, R), tl.zeros([R, 1], tl.float32)
@@ -63,7 +76,8 @@ def norm_forward(
     h, x, out, near, step = h + first * stride, x + first * D, out + first * D, near + first, K * stride
     n = _number(near, count, K, NEAR, LARGE, R)
     c, node = column[None, :], _nodes(LARGE, R)
-    v = bounded(_load(h, node, c, count, D, step), limit)  # the first nodes, for most graphs all, stay here
+    # The first R nodes, which are all nodes of most graphs, stay in registers. The others are loaded again each time.
+    v = bounded(_load(h, node, c, count, D, step), limit)
     total = tl.sum(_weigh(v, near, node, count, K, NEAR), 0)
     for more in range(R, count, R):
         w = bounded(_load(h, node + more, c, count, D, step), limit)
@@ -99,7 +113,7 @@ def norm_forward(
 
 @triton.jit
 def _centred(g, h, node, c, count, K, D, stride, limit, middle, factor, beta, RELU: tl.constexpr):
-    """h as it is, h - α μ, and the gradient before the activation."""
+    """Three results: h before clamping, h - α μ with the clamped h, and the gradient before the activation."""
     v = _load(h, node, c, count, D, K * stride)
     centred = tl.where(node < count, bounded(v, limit) - middle[None, :], 0.0)
     dz = _load(g, node, c, count, D, K * D)
@@ -129,13 +143,14 @@ def norm_back(
         sum_dz += tl.sum(dw, 0)
         sum_dz_c += tl.sum(dw * w, 0)
         sum_c += tl.sum(_weigh(w, near, node + more, count, K, NEAR), 0)
-    # z = γ c r + β, r = (mean c² + ε)^(-1/2): dc = γ r dz - c γ r³ / n Σ dz c, and h moves c by 1 - α / n. With weights
-    # of the nodes in the means, what comes by way of a mean is multiplied by them.
+    # z = γ c r + β with r = (mean c² + ε)^(-1/2). So dc = γ r dz - c γ r³ / n Σ dz c. And c = h - α mean h, so
+    # dh = dc - α / n Σ dc. If the nodes have weights in the means, the terms that come from a mean are multiplied by
+    # them.
     pull = factor * root * root * sum_dz_c / n
     sum_dc = factor * sum_dz - pull * sum_c
     back = alpha * sum_dc / n
     by_mean = _weigh(pull[None, :] * centred + back[None, :], near, node, count, K, NEAR)
-    d = factor[None, :] * dz - by_mean  # 0 in the columns between rows of dh
+    d = factor[None, :] * dz - by_mean  # 0 in the padding columns of dh
     there = dh + node * (K * apart) + c
     tl.store(there, tl.where(tl.abs(v) <= limit, d, 0.0), (node < count) & (c < apart))
     for more in range(R, count, R):
@@ -152,9 +167,20 @@ def norm_back(
 def activate(
     h: Tensor, x: Tensor | None, norming: Norming, start: Tensor, relu: bool = True, near: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """x + relu(norm(h)), or without the relu, and for the way back μ and 1 / √(mean c² + ε), [G K, D] each.
+    """x + relu(norm(h)), and the statistics that the backward pass needs.
 
-    All contiguous, but for h, whose rows may be apart.
+    Args:
+        h: Embeddings, shape [N, ..., D]. There may be a gap between its rows in memory.
+        x: Residual, same shape as h, contiguous, or None.
+        norming: Parameters of the norm.
+        start: First node of each graph, shape [G + 1].
+        relu: Whether to apply the relu.
+        near: Weights of the nodes in the means, shape [N, K], or None.
+
+    Returns:
+        The result, same shape as h.
+        μ, shape [G K, D].
+        1 / √(mean c² + ε), shape [G K, D].
     """
     K, D, grid, blocks = _cut(h, start)
     scale, shift, mean_scale, eps, limit = norming
@@ -181,9 +207,22 @@ def activate_backward(
     relu: bool = True,
     near: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The gradient of h from that of the output, g, in rows that are ``apart``, at most padded(D): [M, apart].
+    """The gradients from the gradient g of the output.
 
-    And of γ, β and α what every graph and particle adds to it, [G K, 3, D].
+    Args:
+        g: Gradient of the output, same shape as h, contiguous.
+        h: Embeddings, as in :func:`activate`.
+        norming: Parameters of the norm.
+        means: μ, shape [G K, D].
+        roots: 1 / √(mean c² + ε), shape [G K, D].
+        start: First node of each graph, shape [G + 1].
+        apart: Number of columns of the gradient of h, from D to padded(D). The padding columns are 0.
+        relu: Whether the relu was applied.
+        near: Weights of the nodes in the means, shape [N, K], or None.
+
+    Returns:
+        The gradient of h, shape [M, apart].
+        Parts of the gradients of γ, β and α, to be summed over graphs and particles, shape [G K, 3, D].
     """
     K, D, grid, blocks = _cut(h, start)
     scale, shift, mean_scale, _, limit = norming
@@ -201,7 +240,7 @@ def activate_backward(
 def _cut(h: Tensor, start: Tensor) -> tuple[int, int, tuple[int, int], dict[str, int]]:
     D, graphs = h.shape[-1], len(start) - 1
     K = h.shape[1:].numel() // D
-    C = max(ALIGN, min(32, triton.next_power_of_2(D)))  # together they cover padded rows
+    C = max(ALIGN, min(32, triton.next_power_of_2(D)))  # a multiple of ALIGN, so that the programs cover padded rows
     R = max(2, min(64, triton.next_power_of_2(-(-len(h) // graphs))))
     large = h.shape[:-1].numel() * padded(D) >= PLACES
     return K, D, (graphs * K, triton.cdiv(D, C)), {"LARGE": large, "R": R, "C": C, "num_warps": WARPS}

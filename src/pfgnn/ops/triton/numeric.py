@@ -1,4 +1,4 @@
-"""What Triton kernels of several files compute; NaN stays NaN, which a GPU's own minimum and maximum would drop."""
+"""Functions for Triton kernels of several modules. NaN stays NaN; the GPU's own minimum and maximum would drop it."""
 
 import triton
 import triton.language as tl
@@ -12,5 +12,5 @@ def relu(x):
 
 @triton.jit
 def bounded(x, limit):
-    """x within ±limit."""
+    """x clamped to ±limit."""
     return tl.clamp(x, -limit, limit, propagate_nan=tl.PropagateNan.ALL)

@@ -1,4 +1,4 @@
-"""Triton kernels for :mod:`pfgnn.ops.particles`: one program has one node's particles, and some features."""
+"""Triton kernels for :mod:`pfgnn.ops.particles`. Each program handles all particles of one node, and some features."""
 
 import torch
 import triton
@@ -29,7 +29,7 @@ def select_back(source, ancestors, graph, out, K, D, C: tl.constexpr):
     own = node * K * D + column
     for k in range(K):
         tl.store(out + own + k * D, tl.zeros([C], tl.float32), inside)
-    for k in range(K):  # gradients of copies meet in their ancestor; no other program touches this node's
+    for k in range(K):  # copies of one ancestor add up; no other program writes to this node
         there = out + own + tl.load(ancestors + of * K + k) * D
         tl.store(there, tl.load(there, inside, 0.0) + tl.load(source + own + k * D, inside, 0.0), inside)
 
@@ -38,7 +38,7 @@ def select_back(source, ancestors, graph, out, K, D, C: tl.constexpr):
 def average_forward(H, log_weights, graph, out, K, D, R: tl.constexpr, C: tl.constexpr):
     node, of, column, inside = _place(graph, D, C)
     total = tl.zeros([C], tl.float32)
-    for first in range(0, K, R):  # R particles at a time, whose loads do not wait for one another
+    for first in range(0, K, R):  # R particles at a time, so that their loads overlap
         k = first + tl.arange(0, R)
         w = tl.where(k < K, tl.exp(tl.load(log_weights + of * K + k, k < K, 0.0).to(tl.float32)), 0.0)
         cells = (k < K)[:, None] & inside[None, :]
@@ -49,7 +49,7 @@ def average_forward(H, log_weights, graph, out, K, D, R: tl.constexpr, C: tl.con
 
 @triton.jit
 def average_back(g, H, log_weights, graph, dH, d_node, K, D, C: tl.constexpr):
-    """C covers all features, for d log w_k = w_k Σ_d g_d H_kd."""
+    """C must cover all features, because d log w_k = w_k Σ_d g_d H_kd sums over them."""
     node, of, column, inside = _place(graph, D, C)
     d = tl.load(g + node * D + column, inside, 0.0).to(tl.float32)
     for k in range(K):
@@ -61,7 +61,7 @@ def average_back(g, H, log_weights, graph, dH, d_node, K, D, C: tl.constexpr):
 
 @triton.jit
 def scatter_back(g, vertices, graph, out, K, M, D, OWN: tl.constexpr, C: tl.constexpr):
-    """Σ of g over the draws of this node; for each particle, or for all where they shared the embedding."""
+    """Sum of g over the draws of this node: for each particle if OWN, otherwise over all particles."""
     node, of, column, inside = _place(graph, D, C)
     total = tl.zeros([C], tl.float32)
     for k in range(K):
@@ -91,7 +91,7 @@ def add_forward(H, change, vertices, valid, graph, out, K, M, D, limit, OWN: tl.
 
 @triton.jit
 def add_back(g, out, vertices, valid, graph, dH, d_change, K, M, D, limit, OWN: tl.constexpr, C: tl.constexpr):
-    """The gradient of H, for each particle or summed over them, and that of the change at the draws of this node."""
+    """The gradient of H, summed over the particles unless OWN, and the gradient of ``change`` at this node's draws."""
     node, of, column, inside = _place(graph, D, C)
     total = tl.zeros([C], tl.float32)
     for k in range(K):
@@ -110,12 +110,12 @@ def add_back(g, out, vertices, valid, graph, dH, d_change, K, M, D, limit, OWN: 
 
 
 def select(H: Tensor, ancestors: Tensor, graph: Tensor) -> Tensor:
-    """H'[n, k] = H[n, a[n's graph, k]]."""
+    """H'[n, k] = H[n, a[g, k]], where g is the graph of node n; see :func:`pfgnn.ops.particles.select_particles`."""
     return _select(select_forward, H, ancestors, graph)
 
 
 def select_backward(g: Tensor, ancestors: Tensor, graph: Tensor) -> Tensor:
-    """The gradient of H from that of H', g."""
+    """The gradient of H, from the gradient g of H'."""
     return _select(select_back, g, ancestors, graph)
 
 
@@ -129,7 +129,7 @@ def _select(kernel: triton.JITFunction, source: Tensor, ancestors: Tensor, graph
 
 
 def average(H: Tensor, log_weights: Tensor, graph: Tensor) -> Tensor:
-    """Σ_k w_k H[n, k]: [N, D]."""
+    """Σ_k w_k H[n, k], shape [N, D]."""
     N, K, D = H.shape
     out = H.new_empty(N, D)
     grid, C = _cut(N, D)
@@ -139,7 +139,7 @@ def average(H: Tensor, log_weights: Tensor, graph: Tensor) -> Tensor:
 
 
 def average_backward(g: Tensor, H: Tensor, log_weights: Tensor, graph: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradient of H, and each node's part of that of the log-weights, [N, K]."""
+    """The gradient of H, and the part of each node in the gradient of the log weights, shape [N, K]."""
     N, K, D = H.shape
     dH = torch.empty_like(H)
     d_node = torch.empty(N, K, dtype=log_weights.dtype, device=H.device)
@@ -149,7 +149,10 @@ def average_backward(g: Tensor, H: Tensor, log_weights: Tensor, graph: Tensor) -
 
 
 def scatter_vertices(g: Tensor, vertices: Tensor, graph: Tensor, own: int) -> Tensor:
-    """The gradient of H [N, own, D] from that of the picked vertices, g [G, K, m, D]."""
+    """The gradient of H [N, own, D], from the gradient g [G, K, m, D] of the embeddings of the drawn vertices.
+
+    ``own`` is K, or 1 if all particles share their embeddings.
+    """
     _, K, M, D = g.shape
     out = g.new_empty(len(graph), own, D)
     grid, C = _cut(len(graph), D)
@@ -159,7 +162,7 @@ def scatter_vertices(g: Tensor, vertices: Tensor, graph: Tensor, own: int) -> Te
 
 
 def add_at_vertices(H: Tensor, change: Tensor, vertices: Tensor, valid: Tensor, graph: Tensor, limit: float) -> Tensor:
-    """H [N, own, D] for all K particles, with the change added at their vertices: [N, K, D]."""
+    """H with ``change`` added at the drawn vertices, [N, K, D]; see :func:`pfgnn.ops.particles.add_to_vertices`."""
     _, K, M, D = change.shape
     out = H.new_empty(len(H), K, D)
     grid, C = _cut(len(H), D)
@@ -171,7 +174,7 @@ def add_at_vertices(H: Tensor, change: Tensor, vertices: Tensor, valid: Tensor, 
 def add_backward(
     g: Tensor, out: Tensor, vertices: Tensor, valid: Tensor, graph: Tensor, own: int, limit: float
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of H [N, own, D] and of the change [G, K, m, D] from that of the result, g [N, K, D]."""
+    """The gradients of H [N, own, D] and of ``change`` [G, K, m, D], from the gradient g [N, K, D] of the result."""
     (N, K, D), M = g.shape, vertices.shape[2]
     dH, d_change = g.new_empty(N, own, D), g.new_empty(*vertices.shape, D)
     grid, C = _cut(N, D)

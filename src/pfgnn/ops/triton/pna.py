@@ -1,7 +1,11 @@
-"""Triton kernels for :mod:`pfgnn.ops.pna`.
+"""Triton kernels that aggregate the messages of :mod:`pfgnn.ops.pna`.
 
-To aggregate, one program has one node's edges and a tile of the columns: some pairs of particle and tower by some
-features. On the way back the messages are read again rather than kept: they lie in the cache.
+Each program handles the edges of one node, and a tile of some rows (pairs of particle and tower) and some features. The
+backward pass computes the messages again instead of storing them. This is fast, because their inputs are in the GPU's
+cache.
+
+Names in the kernels: K particles, T towers, F features per tower (padded), MP = M' rows, E edges. ``pre`` [T, M', 3 F]
+holds p = A x, q = B x and own, and ``r`` [E, T F] holds C e.
 """
 
 import torch
@@ -10,37 +14,17 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.ops.pna import FLOOR
-from pfgnn.ops.triton.rows import padded, rows_grid, some_rows
 
-FORWARD, BACK = (8, 32, 2, 2), (8, 32, 1, 2)  # of a program: rows and features of its tile, edges at once, warps
-
-
-@triton.jit
-def split_rows(x, out, M, MP, T: tl.constexpr, F: tl.constexpr, FO: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
-    m, c, real = some_rows(T * FO, R, C)
-    t, f = c // FO, c % FO
-    v = tl.load(x + m * (T * F) + t * F + f, (m < M) & real & (f < F), 0.0).to(tl.float32)
-    tl.store(out + (t * MP + m) * FO + f, tl.where((m < M) & (f == F), 1.0, v), (m < MP) & real)
-
-
-@triton.jit
-def join_rows(
-    dX, residual, out, M, MP, ADD: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FO: tl.constexpr,
-    R: tl.constexpr, C: tl.constexpr,
-):  # fmt: skip
-    m, c, real = some_rows(T * F, R, C)
-    mask = (m < M) & real
-    v = tl.load(dX + (c // F * MP + m) * FO + c % F, mask, 0.0).to(tl.float32)
-    if ADD:
-        v += tl.load(residual + m * (T * F) + c, mask, 0.0).to(tl.float32)
-    tl.store(out + m * (T * F) + c, v, mask)
+FORWARD, BACK = (8, 32, 2, 2), (8, 32, 1, 2)  # per program: rows of its tile, features of it, edges at once, warps
 
 
 @triton.jit
 def _tile(start, MP, K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, Q: tl.constexpr, C: tl.constexpr):
-    """The node, its edges, and the tile of rows (particle and tower) and features.
+    """The place of a program.
 
-    Of each row its tower's place and its particle's in pre, in units of rows, and its place in an edge's r.
+    Returns:
+        The node, the begin and end of its edges, the rows (particle and tower) and features of the tile, which of them
+        exist, the row of pre for each row of the tile (for node 0), and its column in r.
     """
     node = tl.program_id(0).to(tl.int64)
     blocks: tl.constexpr = (F + C - 1) // C
@@ -69,10 +53,14 @@ def _moments(
     COUNT: tl.constexpr, EDGES: tl.constexpr, K: tl.constexpr, T: tl.constexpr, F: tl.constexpr,
     Q: tl.constexpr, C: tl.constexpr, U: tl.constexpr,
 ):  # fmt: skip
-    """Mean, smallest, largest, variance, how many are smallest and largest (if COUNT), how many there are or 1.
+    """Statistics of the messages to a node.
 
-    The variance is summed around the first message, so that it is exactly 0 where all are equal. U edges at a time,
-    whose loads do not wait for one another.
+    The variance is computed around the first message, so that it is exactly 0 if all are equal. The loop takes U edges
+    at a time, so that their loads overlap.
+
+    Returns:
+        Mean, smallest, largest, variance, how many messages have the smallest and the largest value (only if COUNT),
+        and the number of messages, at least 1.
     """
     zero = tl.zeros([Q, C], tl.float32)
     total, squares, lows, highs = zero, zero, zero, zero
@@ -145,7 +133,7 @@ def aggregate_back(
 
 @triton.jit
 def sum_of_node(messages, order, start, d_pre, MP, K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, C: tl.constexpr):
-    """A node's edges' gradients of all particles and towers, summed into its part of d_pre."""
+    """Sum the gradients of the messages that leave a node, for all particles and towers, into its part of d_pre."""
     node, column = tl.program_id(0).to(tl.int64), tl.program_id(1) * C + tl.arange(0, C)
     inside = column < K * T * F
     total = tl.zeros([C], tl.float32)
@@ -158,7 +146,7 @@ def sum_of_node(messages, order, start, d_pre, MP, K: tl.constexpr, T: tl.conste
 
 @triton.jit
 def sum_of_edge(messages, out, K: tl.constexpr, TF: tl.constexpr, C: tl.constexpr):
-    """An edge's gradients, summed over the particles."""
+    """Sum the gradients of the messages of an edge over the particles."""
     edge, column = tl.program_id(0).to(tl.int64), tl.program_id(1) * C + tl.arange(0, C)
     total = tl.zeros([C], tl.float32)
     for k in range(K):
@@ -166,88 +154,20 @@ def sum_of_edge(messages, out, K: tl.constexpr, TF: tl.constexpr, C: tl.constexp
     tl.store(out + edge * TF + column, total, column < TF)
 
 
-@triton.jit
-def _scaler(start, node, mask, delta):
-    degree = tl.load(start + node + 1, mask, 1) - tl.load(start + node, mask, 0)
-    return tl.log(tl.maximum(degree, 1).to(tl.float32) + 1.0) / delta
-
-
-@triton.jit
-def scale_forward(
-    y, pre, start, z, M, MP, delta,
-    K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, ZP: tl.constexpr,
-    R: tl.constexpr, C: tl.constexpr,
-):  # fmt: skip
-    m, c, real = some_rows(ZP, R, C)
-    inside = (m < M) & (c < T * F)
-    s = _scaler(start, m // K, m < M, delta)
-    there = (c // F * MP + m) * (3 * FP) + c % F
-    one, two = tl.load(y + there, inside, 0.0).to(tl.float32), tl.load(y + there + FP, inside, 0.0).to(tl.float32)
-    three = tl.load(y + there + 2 * FP, inside, 0.0).to(tl.float32)
-    own = tl.load(pre + there + 2 * FP, inside, 0.0).to(tl.float32)
-    tl.store(z + m * ZP + c, tl.where(c == T * F, 1.0, one + s * two + three / s + own), (m < M) & real)
-
-
-@triton.jit
-def scale_back(
-    dz, start, dy, d_pre, M, MP, delta,
-    K: tl.constexpr, T: tl.constexpr, F: tl.constexpr, FP: tl.constexpr, ZP: tl.constexpr,
-    R: tl.constexpr, C: tl.constexpr,
-):  # fmt: skip
-    m, c, real = some_rows(T * FP, R, C)
-    t, f, mask = c // FP, c % FP, (m < MP) & real
-    s = _scaler(start, m // K, m < M, delta)
-    g = tl.load(dz + m * ZP + t * F + f, mask & (m < M) & (f < F), 0.0).to(tl.float32)
-    there = (t * MP + m) * (3 * FP) + f
-    tl.store(dy + there, g, mask)
-    tl.store(dy + there + FP, g * s, mask)
-    tl.store(dy + there + 2 * FP, g / s, mask)
-    tl.store(d_pre + there + 2 * FP, g, mask)
-    past = mask & (m >= M)  # the rest of the padding, which nobody else writes
-    tl.store(d_pre + there, tl.zeros([R, C], tl.float32), past)
-    tl.store(d_pre + there + FP, tl.zeros([R, C], tl.float32), past)
-
-
-def share_of(rows: int) -> int:
-    """The rows of a share: a sum over all rows is one over each share, all at once, and then over the shares."""
-    return 512 if rows > 4096 else 128
-
-
-def padded_rows(rows: int) -> int:
-    """The rows, up to whole shares."""
-    return -(-rows // share_of(rows)) * share_of(rows)
-
-
-def split_towers(x: Tensor, T: int, dtype: torch.dtype) -> Tensor:
-    """Tower by tower, each with a column of ones: x [M, D] -> [T, M', F°]."""
-    M, F = len(x), x.shape[1] // T
-    out = x.new_empty(T, padded_rows(M), padded(F + 1), dtype=dtype)
-    with torch.cuda.device_of(x):
-        grid, tile = rows_grid(out.shape[1], T * out.shape[2])
-        split_rows[grid](x.contiguous(), out, M, out.shape[1], T=T, F=F, FO=out.shape[2], **tile)
-    return out
-
-
-def join_towers(dX: Tensor, shape: torch.Size, residual: Tensor | None) -> Tensor:
-    """The reverse of :func:`split_towers`, plus ``residual`` if it is given: [T, M', F°] -> shape, of M rows [D]."""
-    (T, rows, columns), D = dX.shape, shape[-1]
-    out = dX.new_empty(shape, dtype=dX.dtype if residual is None else residual.dtype)
-    grid, tile = rows_grid(out.numel() // D, D)
-    constants = {"ADD": residual is not None, "T": T, "F": D // T, "FO": columns}
-    with torch.cuda.device_of(dX):
-        join_rows[grid](dX, residual, out, out.numel() // D, rows, **constants, **tile)
-    return out
-
-
-def share_products(x: Tensor, y: Tensor) -> Tensor:
-    """Σ_m x_m y_mᵀ of each tower over each share of the rows: x [T, M', P], y [T, M', Q] -> [T, S, P, Q]."""
-    T, rows, P = x.shape
-    size = share_of(rows)
-    return torch.bmm(x.view(-1, size, P).mT, y.view(-1, size, y.shape[2])).view(T, -1, P, y.shape[2])
-
-
 def aggregate(pre: Tensor, r: Tensor | None, M: int, K: int, source: Tensor, start: Tensor) -> Tensor:
-    """The four aggregates: pre [T, M', 3 F], r [E, T F], source [E], start [N + 1] -> [T, M', 4 F]."""
+    """The aggregates mean, min, max and std of the messages to each node.
+
+    Args:
+        pre: p, q and own of each row, shape [T, M', 3 F].
+        r: C e of each edge, shape [E, T F], or None.
+        M: Number of rows without padding, N K.
+        K: Number of particles.
+        source: Source of each edge, shape [E].
+        start: First edge of each target node, shape [N + 1].
+
+    Returns:
+        The aggregates, 0 in padding rows, shape [T, M', 4 F].
+    """
     T, rows, three = pre.shape
     out = pre.new_empty(T, rows, 4 * (three // 3))
     out[:, M:] = 0
@@ -258,7 +178,18 @@ def aggregate(pre: Tensor, r: Tensor | None, M: int, K: int, source: Tensor, sta
 def message_gradients(
     g: Tensor, pre: Tensor, r: Tensor | None, d_pre: Tensor, M: int, K: int, source: Tensor, start: Tensor
 ) -> Tensor:
-    """The gradient of every message [E, K, T F] from that of the aggregates, g; that of q goes into d_pre."""
+    """The gradient of every message, shape [E, K, T F]. The gradient of q is written into d_pre.
+
+    Args:
+        g: Gradient of the aggregates, shape [T, M', 4 F].
+        pre: As in :func:`aggregate`.
+        r: As in :func:`aggregate`.
+        d_pre: Gradient of pre, same shape as pre, to write to.
+        M: As in :func:`aggregate`.
+        K: As in :func:`aggregate`.
+        source: As in :func:`aggregate`.
+        start: As in :func:`aggregate`.
+    """
     messages = pre.new_empty(len(source), K, len(pre) * (pre.shape[2] // 3))
     _launch(aggregate_back, BACK, pre, r, M, K, (pre, r, source, start, g, d_pre, messages))
     return messages
@@ -282,7 +213,14 @@ def _launch(
 
 
 def sum_messages(messages: Tensor, d_pre: Tensor, order: Tensor, start: Tensor) -> None:
-    """The gradient of p, in d_pre's first columns: messages [E, K, T F], the edges of each node in order."""
+    """Sum the gradients of the messages to the gradient of p, which is written into d_pre.
+
+    Args:
+        messages: Gradients of the messages, shape [E, K, T F].
+        d_pre: Gradient of pre, shape [T, M', 3 F]. Its first F columns are written.
+        order: Edge numbers sorted by source, shape [E].
+        start: First edge of each source node in this order, shape [N + 1].
+    """
     _, K, TF = messages.shape
     T, rows, _ = d_pre.shape
     C = min(256, triton.next_power_of_2(K * TF))
@@ -293,7 +231,7 @@ def sum_messages(messages: Tensor, d_pre: Tensor, order: Tensor, start: Tensor) 
 
 
 def sum_particles(messages: Tensor) -> Tensor:
-    """Sums over the particles: [E, K, T F] -> [E, T F]."""
+    """Sum over the particles, from [E, K, T F] to [E, T F]."""
     E, K, TF = messages.shape
     if K == 1:
         return messages[:, 0]
@@ -302,25 +240,3 @@ def sum_particles(messages: Tensor) -> Tensor:
     with torch.cuda.device_of(messages):
         sum_of_edge[(E, triton.cdiv(TF, C))](messages, out, K=K, TF=TF, C=C, num_warps=2)
     return out
-
-
-def scale(y: Tensor, pre: Tensor, M: int, K: int, D: int, delta: float, start: Tensor) -> Tensor:
-    """y_1 + s y_2 + y_3 / s + own, then a column of ones: y [T, M', 3 F'], pre [T, M', 3 F'] -> [M, D°]."""
-    T, rows, three = y.shape
-    z = y.new_empty(M, padded(D + 1))
-    constants = {"K": K, "T": T, "F": D // T, "FP": three // 3, "ZP": z.shape[1]}
-    grid, tile = rows_grid(M, z.shape[1])
-    with torch.cuda.device_of(y):
-        scale_forward[grid](y, pre, start, z, M, rows, delta, **constants, **tile)
-    return z
-
-
-def scale_gradients(dz: Tensor, d_pre: Tensor, K: int, D: int, delta: float, start: Tensor) -> Tensor:
-    """The gradient of y [T, M', 3 F'] from that of z [M, D°]; that of the own part goes into d_pre."""
-    T, rows, three = d_pre.shape
-    dy = torch.empty_like(d_pre)
-    constants = {"K": K, "T": T, "F": D // T, "FP": three // 3, "ZP": dz.shape[1]}
-    grid, tile = rows_grid(rows, T * (three // 3))
-    with torch.cuda.device_of(dz):
-        scale_back[grid](dz, start, dy, d_pre, len(dz), rows, delta, **constants, **tile)
-    return dy

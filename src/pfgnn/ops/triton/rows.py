@@ -1,20 +1,20 @@
-"""Rows padded with zeros to multiples of ALIGN numbers, which the libraries for matrices want."""
+"""Rows padded with zeros to multiples of ALIGN entries, which matrix products are fast at."""
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-ALIGN = 8  # rows begin at multiples of so many numbers
-BLOCK = 512  # numbers of a map at a time
-NUMBERS = 2048  # of rows at a time
-ROWS, COLUMNS = 64, 32  # of a sum over rows at a time
-PARTS = 256  # programs that share such a sum, at most
+ALIGN = 8  # the length of a padded row is a multiple of this
+BLOCK = 512  # entries of a map that a program handles at once
+NUMBERS = 2048  # entries of rows that a program handles at once
+ROWS, COLUMNS = 64, 32  # tile of a program in a sum over rows
+PARTS = 256  # largest number of programs that share such a sum
 
 
 @triton.jit
 def some_rows(columns, R: tl.constexpr, C: tl.constexpr):
-    """A program's R rows [R, 1], the columns [1, C], and which of these are real, C covering all."""
+    """The R rows of a program [R, 1], the columns [1, C], and which of the columns exist. C covers all columns."""
     c = tl.arange(0, C)[None, :]
     return tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)[:, None], c, c < columns
 
@@ -34,7 +34,10 @@ def pad_blocks(
     BLOCKS: tl.constexpr, ROWS: tl.constexpr, C: tl.constexpr, RP: tl.constexpr, CP: tl.constexpr,
     BIAS: tl.constexpr, GROUP: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """Blocks x [BLOCKS, ROWS, C] as [BLOCKS, RP, CP]; the last BIAS blocks of each GROUP have a bias, the column C."""
+    """Pad blocks x [BLOCKS, ROWS, C] to [BLOCKS, RP, CP].
+
+    Of each GROUP of blocks, the last BIAS ones have a bias, which is written to column C.
+    """
     for first in range(tl.program_id(1) * B, BLOCKS * RP * CP, tl.num_programs(1) * B):
         place = first + tl.arange(0, B)
         block, r, c = place // (RP * CP), place // CP % RP, place % CP
@@ -53,7 +56,7 @@ def cut_blocks(
     BLOCKS: tl.constexpr, ROWS: tl.constexpr, C: tl.constexpr, RP: tl.constexpr, CP: tl.constexpr,
     BIAS: tl.constexpr, GROUP: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """The reverse of pad_blocks, of the sum of S shares: parts [BLOCKS / GROUP, S, GROUP, RP, CP]."""
+    """The reverse of pad_blocks, applied to the sum of the S shares in parts [BLOCKS / GROUP, S, GROUP, RP, CP]."""
     columns: tl.constexpr = C + 1 if BIAS > 0 else C
     for first in range(tl.program_id(1) * B, BLOCKS * ROWS * columns, tl.num_programs(1) * B):
         place = first + tl.arange(0, B)
@@ -81,7 +84,7 @@ def cut_map(x, out, bias, R: tl.constexpr, C: tl.constexpr, RP: tl.constexpr, CP
 
 @triton.jit
 def sum_share(x, out, M, D, stride, share, R: tl.constexpr, C: tl.constexpr):
-    """The sum of the rows first, ..., first + share - 1 of x, with first = share times the program's number."""
+    """The sum of ``share`` rows of x, starting at row ``share`` times the number of the program."""
     first, column = tl.program_id(0).to(tl.int64) * share, tl.program_id(1) * C + tl.arange(0, C)
     total = tl.zeros([R, C], tl.float32)
     for start in range(0, share, R):
@@ -92,12 +95,15 @@ def sum_share(x, out, M, D, stride, share, R: tl.constexpr, C: tl.constexpr):
 
 
 def padded(size: int) -> int:
-    """The size, up to the next multiple of ALIGN."""
+    """The size, rounded up to a multiple of ALIGN."""
     return -(-size // ALIGN) * ALIGN
 
 
 def widen(x: Tensor, dtype: torch.dtype, one: bool = False) -> Tensor:
-    """Rows x [M, C] with zeros after them, [M, C']; C' is C padded, or with ``one`` C + 1, whose column holds ones."""
+    """Pad rows x [M, C] with zeros to [M, C'], where C' = padded(C).
+
+    With ``one``, a column of ones is added first, so C' = padded(C + 1).
+    """
     M, C = x.shape
     columns = padded(C + one)
     if columns == C and x.dtype == dtype:
@@ -111,19 +117,28 @@ def widen(x: Tensor, dtype: torch.dtype, one: bool = False) -> Tensor:
 
 
 def rows_grid(rows: int, columns: int) -> tuple[tuple[int], dict[str, int]]:
-    """The grid and the tile of a kernel that has :func:`some_rows`."""
+    """The grid and the tile of a kernel that uses :func:`some_rows`."""
     C = triton.next_power_of_2(columns)
     R = max(1, NUMBERS // C)
     return (triton.cdiv(rows, R),), {"R": R, "C": C}
 
 
 def narrow(rows: Tensor, shape: torch.Size) -> Tensor:
-    """Padded rows [M, C'] as a tensor of the given shape [..., C], without a copy."""
+    """View padded rows [M, C'] as a tensor of the given shape [..., C], without a copy."""
     return rows.view(*shape[:-1], rows.shape[1])[..., : shape[-1]]
 
 
 def widen_map(weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
-    """A map of rows that :func:`widen` gave a column of ones: weight [P, C], bias [P] -> [P', C'], C' that of C + 1."""
+    """Pad a linear map for rows to which :func:`widen` added a column of ones.
+
+    Args:
+        weight: Shape [P, C].
+        bias: Shape [P]. It becomes column C.
+        dtype: Dtype of the result.
+
+    Returns:
+        The padded map, shape [padded(P), padded(C + 1)].
+    """
     out = weight.new_empty(padded(len(weight)), padded(weight.shape[1] + 1), dtype=dtype)
     with torch.cuda.device_of(out):
         pad_map[_grid(out)](weight.contiguous(), bias.contiguous(), out, *weight.shape, *out.shape, B=BLOCK)
@@ -131,7 +146,7 @@ def widen_map(weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def cut_map_gradient(gradient: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """Those of the weight and the bias from that of :func:`widen_map`'s result."""
+    """The gradients of weight and bias, from the gradient of the result of :func:`widen_map`."""
     d_weight, d_bias = weight.new_empty(weight.shape), bias.new_empty(bias.shape)
     with torch.cuda.device_of(gradient):
         cut_map[_grid(weight)](gradient, d_weight, d_bias, *weight.shape, *gradient.shape, B=BLOCK)
@@ -139,7 +154,7 @@ def cut_map_gradient(gradient: Tensor, weight: Tensor, bias: Tensor) -> tuple[Te
 
 
 def sum_columns(x: Tensor) -> Tensor:
-    """Σ_m x[m]: x [M, D] -> [D], added in float32; for long, narrow matrices, at which torch's own sum is slow."""
+    """Σ_m x[m] in float32, from x [M, D] to [D]. For long, narrow matrices it is faster than torch's sum."""
     x = x if x.stride(1) == 1 else x.contiguous()
     M, D = x.shape
     share = max(ROWS, triton.cdiv(M, PARTS))
@@ -158,6 +173,9 @@ def _grid(like: Tensor) -> tuple[int, int]:
 
 
 def apart(h: Tensor) -> Tensor:
-    """h [N, ..., D] with its rows at one distance from each other, such as those of a padded matrix."""
-    flat = h.reshape(-1, h.shape[-1])  # a view, where they are
+    """h [N, ..., D] with a constant distance between its rows in memory, which may be more than D.
+
+    It is copied only if needed.
+    """
+    flat = h.reshape(-1, h.shape[-1])  # a view if the distance is constant already
     return (flat if flat.stride(1) == 1 else flat.contiguous()).view(h.shape)

@@ -1,4 +1,4 @@
-"""Triton kernels for :mod:`pfgnn.ops.segments`: one program sums, or takes the largest of, a segment's rows."""
+"""Triton kernels for :mod:`pfgnn.ops.segments`. Each program takes the sum or the maximum of a segment's rows."""
 
 import torch
 import triton
@@ -7,7 +7,7 @@ from torch import Tensor
 
 from pfgnn.ops.triton.numeric import relu
 
-PROGRAMS = 1024  # that keep a device busy
+PROGRAMS = 1024  # number of programs that keep a GPU busy
 
 
 @triton.jit
@@ -22,7 +22,7 @@ def _reduce_rows(
     begin, end = tl.load(start + segment), tl.load(start + segment + 1)
     empty = -float("inf") if MAX else 0.0
     total = tl.full([C], empty, tl.float32)
-    for first in range(begin, end, R):  # R rows at a time, whose loads do not wait for one another
+    for first in range(begin, end, R):  # R rows at a time, so that their loads overlap
         place = first + tl.arange(0, R)
         row = tl.load(rows + place, place < end, 0) if PICKED else place
         mask = (place < end)[:, None] & inside[None, :]
@@ -41,7 +41,10 @@ def _reduce_rows(
 
 @triton.jit
 def _spread_rows(values, index, start, positive, out, columns, WHERE: tl.constexpr, C: tl.constexpr):
-    """Each row's segment's value over the number of the segment's rows; only where another array is positive."""
+    """For each row, the value of its segment divided by the segment's number of rows.
+
+    If WHERE is set, the result is 0 where ``positive`` is not positive.
+    """
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * C + tl.arange(0, C)
     segment = tl.load(index + row)
@@ -60,23 +63,38 @@ def sum_rows(
     own: Tensor | None = None,
     relu: bool = False,
 ) -> Tensor:
-    """out_s = Σ_p values[rows_p] over the places p of segment s: values [M, ...], rows [N], start [S + 1] -> [S, ...].
+    """out_s = Σ_p values[rows_p], with the sum over the places p of segment s.
 
-    Without ``rows``, values[p]. With ``mean``, divided by how many they are; with ``own`` [], plus own · values[s];
-    with ``relu``, of relu(values).
+    Args:
+        values: Values, shape [M, ...].
+        rows: Row of values at each place, shape [N]. None if place p is row p.
+        start: First place of each segment, shape [S + 1].
+        mean: Whether to divide by the number of places.
+        own: If given, add own · values[s] to the sum, shape [].
+        relu: Whether to sum relu(values).
+
+    Returns:
+        The sums, shape [S, ...].
     """
     return _reduce(values, rows, start, False, mean, own, relu)
 
 
 def max_rows(values: Tensor, rows: Tensor | None, start: Tensor) -> Tensor:
-    """The same with the largest instead of the sum, 0 for an empty segment."""
+    """As :func:`sum_rows`, with the largest value instead of the sum. It is 0 for an empty segment."""
     return _reduce(values, rows, start, True, False, None, False)
 
 
 def spread_rows(values: Tensor, index: Tensor, start: Tensor, positive: Tensor | None = None) -> Tensor:
-    """out_n = values[index_n] / number of rows of that segment: values [S, ...], index [N] -> [N, ...].
+    """out_n = values[index_n] / number of rows of that segment.
 
-    With ``positive`` [N, ...], 0 where it is not.
+    Args:
+        values: Values of the segments, shape [S, ...].
+        index: Segment of each row, shape [N].
+        start: First row of each segment, shape [S + 1].
+        positive: If given, the result is 0 where this is not positive, shape [N, ...].
+
+    Returns:
+        The result, shape [N, ...].
     """
     out = values.new_empty(len(index), *values.shape[1:])
     if not out.numel():

@@ -1,4 +1,4 @@
-"""Triton kernels for :mod:`pfgnn.ops.weigh`: one program has one graph's K weights."""
+"""Triton kernels for :mod:`pfgnn.ops.weigh`. Each program handles the K weights of one graph."""
 
 import math
 
@@ -19,14 +19,17 @@ def _load(rows, K, other, B: tl.constexpr):
 
 @triton.jit
 def _log_softmax(s, floor):
-    """Of values that are -inf beyond the K-th."""
+    """The log softmax of s, but at least floor. Entries after the K-th must be -inf."""
     shifted = s - tl.max(s, 0)
     return tl.maximum(shifted - tl.log(tl.sum(tl.exp(shifted), 0)), floor)
 
 
 @triton.jit
 def _log_softmax_backward(g, out, inside, floor):
-    """From the gradient and the result; e^floor is 0 in float32, so a floored weight has no part in the sum."""
+    """The gradient of :func:`_log_softmax`, from the gradient g of its result ``out``.
+
+    e^floor has no effect in float32, so a weight at the floor does not change the sum.
+    """
     g = tl.where(inside & (out > floor), g, 0.0)
     return g - tl.where(inside, tl.exp(out), 0.0) * tl.sum(g, 0)
 
@@ -104,7 +107,7 @@ def resample_back(
     inside = k < K
     d = _load(g, K, 0.0, B)
     a = tl.load(ancestors + tl.program_id(0) * K + k, inside, -1)
-    d = tl.sum(tl.where(a[:, None] == k[None, :], d[:, None], 0.0), 0)  # of w_j / q_j: what its copies say
+    d = tl.sum(tl.where(a[:, None] == k[None, :], d[:, None], 0.0), 0)  # for each j, the sum over the copies of j
     log_w = _load(log_weights, K, 0.0, B)
     if MIXED:  # d log q / d log w = α w / q
         d *= 1 - tl.exp(log_alpha + log_w - _log_proposal(log_w, log_alpha, log_uniform, MIXED, UNIFORM))
@@ -114,7 +117,7 @@ def resample_back(
 
 
 def bound(x: Tensor, limit: float) -> Tensor:
-    """c tanh(x / c): [G, K] -> [G, K]."""
+    """c tanh(x / c), where c is the limit, from x [G, K] to [G, K]."""
     out = torch.empty_like(x)
     G, K = out.shape
     with torch.cuda.device_of(out):
@@ -123,7 +126,7 @@ def bound(x: Tensor, limit: float) -> Tensor:
 
 
 def bound_backward(g: Tensor, out: Tensor, limit: float) -> Tensor:
-    """The gradient of x from that of the result, g: [G, K] -> [G, K]."""
+    """The gradient of x, from the gradient g of the result and the result ``out``, all [G, K]."""
     result = torch.empty_like(out)
     G, K = out.shape
     with torch.cuda.device_of(out):
@@ -132,7 +135,7 @@ def bound_backward(g: Tensor, out: Tensor, limit: float) -> Tensor:
 
 
 def normalise(log_weights: Tensor) -> Tensor:
-    """log w_k - log Σ w_j, floored: [G, K] -> [G, K]."""
+    """log w_k - log Σ_j w_j, but at least FLOOR, from log_weights [G, K] to [G, K]."""
     out = torch.empty_like(log_weights)
     G, K = out.shape
     with torch.cuda.device_of(out):
@@ -141,7 +144,7 @@ def normalise(log_weights: Tensor) -> Tensor:
 
 
 def normalise_backward(g: Tensor, out: Tensor) -> Tensor:
-    """The gradient of the weights from that of the normalised ones, g, and these."""
+    """The gradient of the log weights, from the gradient g of the normalised ones and these, ``out``."""
     result = torch.empty_like(out)
     G, K = out.shape
     with torch.cuda.device_of(out):
@@ -152,7 +155,7 @@ def normalise_backward(g: Tensor, out: Tensor) -> Tensor:
 def resample(
     log_weights: Tensor, alpha: float, systematic: bool, key: Tensor, step: int, purpose: int
 ) -> tuple[Tensor, Tensor]:
-    """Ancestors, and their new log-weights; see :func:`pfgnn.ops.weigh.resample`."""
+    """The ancestors and their new log weights; see :func:`pfgnn.ops.weigh.resample`."""
     G, K = log_weights.shape
     ancestors = torch.empty(G, K, dtype=torch.int64, device=key.device)
     out = torch.empty_like(log_weights)
@@ -165,7 +168,7 @@ def resample(
 
 
 def resample_backward(g: Tensor, log_weights: Tensor, ancestors: Tensor, alpha: float) -> Tensor:
-    """The gradient of the old log-weights from that of the new ones, g."""
+    """The gradient of the old log weights, from the gradient g of the new ones."""
     G, K = log_weights.shape
     result = torch.empty_like(log_weights)
     with torch.cuda.device_of(g):
@@ -177,5 +180,5 @@ def resample_backward(g: Tensor, log_weights: Tensor, ancestors: Tensor, alpha: 
 
 
 def _logs(alpha: float, K: int) -> tuple[float, float]:
-    """log α and log((1 - α)/K); 0 where there is none."""
+    """log α and log((1 - α)/K). Either is 0 if its argument is 0."""
     return (math.log(alpha) if alpha > 0 else 0.0, math.log((1 - alpha) / K) if alpha < 1 else 0.0)
