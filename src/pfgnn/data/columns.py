@@ -104,6 +104,23 @@ def check_edges(edges: Array, edge_attr: Array | None, count: int) -> None:
     check_rows("edge_attr", edge_attr, count, "edges")
 
 
+def check_ends(edges: Array, node_counts: Array, graph: Array) -> None:
+    """Raise an error unless every edge joins two nodes of its graph.
+
+    Args:
+        edges: Source and target of each edge, numbered within its graph, shape [2, E].
+        node_counts: Number of nodes of each graph, shape [G].
+        graph: Graph of each edge, shape [E].
+    """
+    outside = ((edges < 0) | (edges >= node_counts[graph])).any(0)
+    if outside.any():
+        place = int(outside.argmax())
+        raise InputError(
+            f"edges must join nodes 0..{node_counts[graph[place]] - 1} in graph {graph[place]}, "
+            f"but it has the edge {tuple(edges[:, place].tolist())}"
+        )
+
+
 def check_categories(name: str, categories: tuple[int, ...] | None, of: str, array: Array | None) -> None:
     """Raise an error unless ``categories`` is None or has one entry for each column of an array.
 

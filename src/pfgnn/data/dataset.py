@@ -14,6 +14,7 @@ from pfgnn.data.columns import (
     as_targets,
     check_categories,
     check_edges,
+    check_ends,
     check_numbers,
     check_rows,
     guess_task,
@@ -196,13 +197,7 @@ class Dataset:
         check_edges(edges, parts.get("edge_attr"), int(edge_counts.sum()))
         check_rows("edge_counts", edge_counts, len(node_counts), "graphs", axes=1)
         graph = np.repeat(np.arange(len(edge_counts)), edge_counts)
-        outside = ((edges < 0) | (edges >= node_counts[graph])).any(0)
-        if outside.any():
-            place = int(outside.argmax())
-            raise InputError(
-                f"edges must join nodes 0..{node_counts[graph[place]] - 1} in graph {graph[place]}, "
-                f"but it has the edge {tuple(edges[:, place].tolist())}"
-            )
+        check_ends(edges, node_counts, graph)
         order = np.lexsort((edges[0], edges[1], graph))
         if parts.get("edge_attr") is not None:
             parts["edge_attr"] = parts["edge_attr"][order]

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from pfgnn.arguments import check_positive
 from pfgnn.errors import InputError, InputTypeError
-from pfgnn.model.numeric import bounded
+from pfgnn.model.finite import bounded
 from pfgnn.ops.embedding import look_up
 
 

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
+from pfgnn.model.finite import largest
 from pfgnn.model.mlp import MLP
-from pfgnn.model.numeric import largest
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.sample import Draw
 from pfgnn.ops.distance import distances

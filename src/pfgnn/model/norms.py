@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
-from pfgnn.model.numeric import bounded, largest
+from pfgnn.model.finite import bounded, largest
 from pfgnn.ops.batch_norm import BatchNorming, activate_batch
 from pfgnn.ops.distance import distances
 from pfgnn.ops.norm import Norming, activate_graphs
@@ -216,7 +216,7 @@ class LayerNorm(Norm):
 
 @NORMS.register("none")
 class NoNorm(Norm):
-    """No normalisation. Values are only clamped to stay finite; see :func:`pfgnn.model.numeric.bounded`."""
+    """No normalisation. Values are only clamped to stay finite; see :func:`pfgnn.model.finite.bounded`."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -16,13 +16,12 @@ from pfgnn.model.chunks import Chunks
 from pfgnn.model.context import Context
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.individualise import ByDistance, Individualise, Multiplicative
-from pfgnn.model.numeric import check_module
 from pfgnn.model.observe import NoObservation, SetObservation
 from pfgnn.model.output import Output, StepTrace
 from pfgnn.model.policy import MLPPolicy, UniformPolicy, check_scores
 from pfgnn.model.randomness import Noise
 from pfgnn.model.readout import MeanParticle, PerParticle, Readout, embedding
-from pfgnn.model.refine import Refine, fresh_copy
+from pfgnn.model.refine import Refine, check_module, fresh_copy
 from pfgnn.model.resample import NoResampling, SoftResampling
 from pfgnn.model.sample import Distinct, Draw, Independent
 from pfgnn.ops.weigh import normalise

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
-from pfgnn.model.numeric import BOUND
+from pfgnn.model.finite import BOUND
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.refine import Refine
 from pfgnn.ops.draw import draw_vertex

@@ -8,11 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.context import Context
 from pfgnn.model.exchange import Exchange
-from pfgnn.model.numeric import check_module
 
 
 class Refine(nn.Module):
@@ -115,3 +114,14 @@ def fresh_copy(module: nn.Module) -> nn.Module:
         if callable(reset := getattr(part, "reset_parameters", None)):
             reset()
     return clone
+
+
+def check_module(argument: str, value: object) -> None:
+    """Raise an InputTypeError unless the value is a torch module (an object, not a class).
+
+    Args:
+        argument: Name of the argument, for the message.
+        value: Value that the caller gave.
+    """
+    if not isinstance(value, nn.Module):
+        raise InputTypeError(f"{argument} must be a torch module such as those of pfgnn.model, but it is {value!r}")

@@ -1,0 +1,82 @@
+"""Choosing K of the candidates of each graph.
+
+Weights and probabilities are rounded to integers, so that their sums are the same in any batch and on any device.
+"""
+
+import torch
+from torch import Tensor
+
+UNIT = 2**40  # a weight is an integer multiple of 1 / UNIT; sums over up to 2^22 graphs then fit 64 bits
+TICK = 2**36  # a probability is an integer multiple of 1 / TICK; the probabilities of a graph sum to at most K
+ROUNDING = 1e-9  # relative tolerance when a weight is compared with the threshold
+
+
+def threshold(q: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]:
+    """Find which candidates are kept with certainty, [M], and the threshold c of each graph, [G].
+
+    c solves Σ min(1, q / c) = K over the candidates of a graph. In descending order, candidate j (counted from 0) is
+    kept if q_j (K - j) ≥ Σ_{i ≥ j} q_i.
+    """
+    units = (q * UNIT).round().long()
+    order = (owner * UNIT - units).argsort(stable=True)  # graph by graph
+    s, first = units[order], _first(owner, G)
+    before = _sum_before(s, first, owner)
+    j = torch.arange(len(q), device=q.device) - first[owner]
+    total = _totals(units, owner, G)
+    keep = (s > 0) & (j < K) & (s * (K - j).double() >= (total[owner] - before).double() * (1 - ROUNDING))
+    rest = total - _totals(torch.where(keep, s, 0), owner, G)
+    left = K - _totals(keep.long(), owner, G)
+    return torch.zeros_like(keep).scatter(0, order, keep), rest.double() / left.clamp(min=1) / UNIT
+
+
+def systematic(share: Tensor, kept: Tensor, u: Tensor, owner: Tensor, order: Tensor, K: int) -> tuple[Tensor, Tensor]:
+    """Draw each candidate with probability ``share`` by systematic sampling, and take all kept ones.
+
+    A candidate is drawn if the running sum of the shares in the given order, plus u, passes an integer there.
+
+    Args:
+        share: Probability of each candidate, shape [M]. 0 for the kept ones.
+        kept: Which candidates are kept with certainty, shape [M].
+        u: One uniform random number per graph, shape [G].
+        owner: Graph of each candidate, shape [M].
+        order: Numbers of the candidates in their order, graph by graph, shape [M].
+        K: Number of particles.
+
+    Returns:
+        Numbers of the candidates that are kept or drawn, shape [G, K]. If there are fewer than K, some are repeated.
+        False for the repeated ones, shape [G, K].
+    """
+    G = len(u)
+    units, first = (share * TICK).round().long()[order], _first(owner, G)
+    before = _sum_before(units, first, owner) + (u * TICK).long()[owner]
+    drawn = ((before + units) // TICK > before // TICK) | kept[order]
+    return first_places(drawn, order, owner, G, K)
+
+
+def first_places(drawn: Tensor, order: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]:
+    """The first K drawn candidates of each graph; see :func:`systematic`. ``drawn`` [M] is sorted as ``order`` is."""
+    first = _first(owner, G)
+    rank = _sum_before(drawn.long(), first, owner)
+    place = torch.where(drawn & (rank < K), owner * K + rank, G * K)
+    own = order[first].repeat_interleave(K)  # any candidate of the graph, used if rounding left none drawn
+    chosen = torch.cat([own, own[:1]]).scatter(0, place, order)[:-1].view(G, K)
+    number = _totals(drawn.long(), owner, G).clamp(1, K)[:, None]
+    k = torch.arange(K, device=order.device)
+    return chosen.gather(1, k % number), k < number
+
+
+def _totals(values: Tensor, owner: Tensor, G: int) -> Tensor:
+    """The sum of the values of each graph, from int64 [M] to [G]."""
+    return values.new_zeros(G).scatter_add(0, owner, values)
+
+
+def _first(owner: Tensor, G: int) -> Tensor:
+    """Number of the first candidate of each graph, from owner [M] to [G]."""
+    sizes = _totals(torch.ones_like(owner), owner, G)
+    return sizes.cumsum(0) - sizes
+
+
+def _sum_before(values: Tensor, first: Tensor, owner: Tensor) -> Tensor:
+    """For each candidate, the sum of the values before it in the same graph, from int64 [M] to [M]."""
+    before = values.cumsum(0) - values
+    return before - before[first][owner]
