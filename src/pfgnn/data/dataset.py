@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
 
-
 GRAPHS_AT_ONCE = 1024  # an iteration converts this many graphs to PyG at a time
 
 
@@ -298,5 +297,4 @@ class Dataset:
 def _rows(counts: Array, graphs: Array) -> Array:
     """The numbers of the rows that belong to the given graphs, in the order of the graphs."""
     wide = counts.astype(np.int64)
-    first = np.cumsum(wide) - wide
-    return ranges(first[graphs], wide[graphs])
+    return ranges((np.cumsum(wide) - wide)[graphs], wide[graphs])
