@@ -1,4 +1,4 @@
-"""Types of settings with the limits of their values, such as ``width: Positive = 64``."""
+"""Types of settings that limit the values, such as ``width: Positive = 64``."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 @dataclass(frozen=True)
 class Limit:
-    """What a value must fulfil.
+    """A condition on a value.
 
     Args:
-        text: The end of the sentence "The setting must be ...".
-        holds: Whether a value is within the limit.
+        text: The condition in words, to complete the sentence "The setting must be ...".
+        holds: Returns whether a value fulfils the condition.
     """
 
     text: str
@@ -30,7 +30,7 @@ class PartName:
     setting: str
 
     def names(self) -> list[str]:
-        """All registered names. The parts need torch, so it is imported here and not before."""
+        """All registered names. The import is here because it loads torch, which is slow."""
         return list(import_module("pfgnn.model.registries").SETTINGS[self.setting])
 
 

@@ -11,7 +11,7 @@ Part = TypeVar("Part")
 
 
 class Registry(Mapping[str, "type[Part]"], Generic[Part]):
-    """Classes of one kind by name. A class joins by the decorator ``@REGISTRY.register("name")``.
+    """Classes of one kind by name. The decorator ``@REGISTRY.register("name")`` adds a class.
 
     Args:
         kind: What the classes are, in one word, such as "backbone".
@@ -22,11 +22,11 @@ class Registry(Mapping[str, "type[Part]"], Generic[Part]):
         self._classes: dict[str, type[Part]] = {}
 
     def register(self, name: str) -> "Callable[[type[Part]], type[Part]]":
-        """A decorator that enters a class under a name."""
+        """A decorator that adds a class to the registry under a name."""
 
         def enter(made: type[Part]) -> type[Part]:
             if name in self._classes:
-                raise InputError(f"the {self.kind} {name!r} must be registered once, but there is one already")
+                raise InputError(f"the {self.kind} {name!r} must be registered only once, but there is one already")
             self._classes[name] = made
             return made
 
@@ -39,13 +39,14 @@ class Registry(Mapping[str, "type[Part]"], Generic[Part]):
         always: Mapping[str, Any] | None = None,
         made_if_needed: Mapping[str, Callable[[], Any]] | None = None,
     ) -> Part:
-        """An object of the class with this name.
+        """Make an object of the class with this name.
 
         Args:
             name: The name in the registry.
-            settings: Arguments by name. A class gets those that its constructor names.
+            settings: Arguments by name. Only those that the constructor has are passed.
             always: Arguments that every class of this kind gets.
-            made_if_needed: Functions that make further arguments. Only those that the constructor names are called.
+            made_if_needed: Functions that make further arguments, by name. They are called only for arguments that the
+                constructor has.
         """
         made = choose(self.kind, name, self)
         named = inspect.signature(made).parameters

@@ -131,7 +131,7 @@ def test_parts_of_a_fold() -> None:
         (
             DataConfig("six", train="all", tests=("train",)),
             False,
-            r"data\.train must be train where data\.tests has that part, but it is another",
+            r"data\.train must be train if data\.tests contains train, but it is 'all'",
         ),
     ],
 )

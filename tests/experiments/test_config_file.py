@@ -84,9 +84,13 @@ def test_an_override_of_wrong_yaml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "sentence"),
     [
-        ("model.particels", 4, "model.particels is no setting, but it is set to 4; did you mean particles?"),
-        ("training.schedule.knd", "x", "training.schedule.knd is no setting, but it is set to 'x'; did you mean kind?"),
-        ("modle", {}, "modle is no setting, but it is set to {}; did you mean model?"),
+        ("model.particels", 4, "model.particels is not a setting, but it is set to 4; did you mean particles?"),
+        (
+            "training.schedule.knd",
+            "x",
+            "training.schedule.knd is not a setting, but it is set to 'x'; did you mean kind",
+        ),
+        ("modle", {}, "modle is not a setting, but it is set to {}; did you mean model?"),
         ("seed", True, "seed must be an integer, but it is True"),
         ("seed", 1.0, "seed must be an integer, but it is 1.0"),
         ("model.step_layers", "two", "model.step_layers must be an integer or null, but it is 'two'"),
@@ -99,11 +103,11 @@ def test_an_override_of_wrong_yaml(tmp_path: Path) -> None:
         ("data.name", 3, "data.name must be text, but it is 3"),
         ("data.tests", "test", "data.tests must be a list, but it is 'test'"),
         ("data.tests", ["test", 3], "data.tests[1] must be text, but it is 3"),
-        ("data.options", [1], "data.options must hold settings, name: value, but it is [1]"),
+        ("data.options", [1], "data.options must be a mapping of names to values, but it is [1]"),
         ("data.options", {"seed": {1}}, "data.options.seed must be text, a finite number, true, false, null or a list"),
-        ("data.options", {1: 2}, "data.options.1 must have a name that is text, but it is 1"),
-        ("model", None, "model must hold settings, name: value, but it is None"),
-        ("evaluation.pairs", 8, "evaluation.pairs must hold settings, name: value or null, but it is 8"),
+        ("data.options", {1: 2}, "the name of data.options.1 must be text, but it is 1"),
+        ("model", None, "model must be a mapping of names to values, but it is None"),
+        ("evaluation.pairs", 8, "evaluation.pairs must be a mapping of names to values or null, but it is 8"),
     ],
 )
 def test_wrong_keys_and_types(key: str, value: object, sentence: str) -> None:
@@ -121,7 +125,7 @@ def test_a_choice_lists_the_choices() -> None:
 
 
 def test_a_name_like_no_other_lists_all() -> None:
-    with pytest.raises(ValueError, match=r"xyzzy is no setting, .* there are data, model, training, evaluation, seed"):
+    with pytest.raises(ValueError, match=r"xyzzy is not a setting, .* are data, model, training, evaluation, seed"):
         parse_config(with_value("xyzzy", 1))
 
 
@@ -160,7 +164,7 @@ def test_values_out_of_range(key: str, value: float, rule: str) -> None:
 def test_one_of_epochs_and_updates() -> None:
     config = parse_config(SMALL)
     for epochs, updates in ((None, None), (3, 3)):
-        with pytest.raises(ValueError, match=r"one of training\.epochs and training\.updates must be null, the other"):
+        with pytest.raises(ValueError, match=r"exactly one of training\.epochs and training\.updates must be null"):
             check_together(replace(config, training=TrainingConfig(epochs=epochs, updates=updates)))
 
 
@@ -173,7 +177,7 @@ def test_a_plateau_starts_above_its_end() -> None:
 
 
 def test_options_are_the_generators() -> None:
-    with pytest.raises(ValueError, match=r"data\.options must hold options of the generator, but it has edge_features"):
+    with pytest.raises(ValueError, match=r"data\.options must hold options of the generator, but it holds edge_"):
         parse_config(with_value("data.options", {"edge_features": False, "seed": 1}))
 
 
@@ -197,8 +201,8 @@ def test_a_base_that_leads_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("data: {name: csl}\nseed: 1\nseed: 2\n", "run.yaml, line 3 must be YAML, but seed stands twice"),
-        ("data:\n  name: csl\n  name: exp\n", "run.yaml, line 3 must be YAML, but name stands twice"),
+        ("data: {name: csl}\nseed: 1\nseed: 2\n", "run.yaml, line 3 must be YAML, but the key seed occurs twice"),
+        ("data:\n  name: csl\n  name: exp\n", "run.yaml, line 3 must be YAML, but the key name occurs twice"),
         ("data: {name: csl\nseed: 1\n", "run.yaml, line 2 must be YAML, but "),
         ("data: csl\n[1]: 2\n", "run.yaml, line 2 must be YAML, but found unhashable key"),
         ("data: \x00\n", "run.yaml must be YAML, but unacceptable character"),
@@ -206,7 +210,7 @@ def test_a_base_that_leads_back(tmp_path: Path) -> None:
         ("- 1\n", "run.yaml must hold settings such as data, model and training, but it holds [1]"),
         ("base: 3\n", "run.yaml: base must be the name of a file, but it is 3"),
         ("base: gone.yaml\n", "gone.yaml, the base of run.yaml, must be a config that can be read, but No such file"),
-        ("data: {nam: csl}\n", "run.yaml: data.nam is no setting, but it is set to 'csl'; did you mean name?"),
+        ("data: {nam: csl}\n", "run.yaml: data.nam is not a setting, but it is set to 'csl'; did you mean name?"),
     ],
 )
 def test_files_that_cannot_be_used(tmp_path: Path, text: str, sentence: str) -> None:
@@ -257,7 +261,7 @@ def test_configs_survive_json_and_yaml(tmp_path: Path) -> None:
         ),
         (
             {"model": {"second_moment": True}},
-            "model.second_moment must be false unless model.readout is mean, but that is particle",
+            "model.readout must be mean if model.second_moment is true, but it is particle",
         ),
         (
             {"model": {"vertices_per_step": 2}},

@@ -155,10 +155,10 @@ def test_molecules_from_a_table(molecules: Path, tmp_path: Path) -> None:
     [
         ("name\nCCO\n", r"new\.csv must have a column smiles, but its columns are name"),
         ("", r"new\.csv must have a column smiles, but its columns are none"),
-        ("smiles\n", r"new\.csv holds no molecules, but must have one a line"),
+        ("smiles\n", r"new\.csv must hold one molecule per line, but it holds no molecule"),
         ("smiles\nCCO\nC(C\n", r"molecule 1 \(counted from 0\) cannot be used: smiles 'C\(C' is not a valid molecule"),
         ("smiles\n" + 200_000 * "C", r"new\.csv cannot be read as a CSV table: field larger than field limit"),
-        ("id,smiles\n1,CCO\n2\n", r"new\.csv must have a molecule in each line, but line 3 has none"),
+        ("id,smiles\n1,CCO\n2\n", r"new\.csv must hold one molecule per line, but line 3 has none"),
     ],
 )
 def test_wrong_tables_get_one_sentence(molecules: Path, tmp_path: Path, text: str, sentence: str) -> None:
@@ -168,14 +168,14 @@ def test_wrong_tables_get_one_sentence(molecules: Path, tmp_path: Path, text: st
 
 
 def test_other_features_are_refused(runs: dict[str, Path], molecules: Path, graph6: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"new\.g6 must have the node features .*, \(119, .* but has 0"):
+    with pytest.raises(ValueError, match=r"new\.g6 must have the node features .*, \(119, .* but it has 0"):
         predict_run(molecules, graph6, device="cpu")
     (tmp_path / "new.csv").write_text("smiles\nCCO\n")
-    with pytest.raises(ValueError, match="was not trained on features of molecules, so it cannot predict from SMILES"):
+    with pytest.raises(ValueError, match="must be trained on features of molecules to predict from SMILES"):
         predict_run(runs["classes"], tmp_path / "new.csv", device="cpu")
     bare = Dataset.open(molecules.parent / "molecules.pfgnn").without_edge_features()
     bare.save(tmp_path / "bare.pfgnn")
-    with pytest.raises(ValueError, match=r"bare\.pfgnn must have the edge features .* but has None"):
+    with pytest.raises(ValueError, match=r"bare\.pfgnn must have the edge features .* but it has None"):
         predict_run(molecules, tmp_path / "bare.pfgnn", device="cpu")
 
 
@@ -195,20 +195,20 @@ def test_packed_data_of_another_level_are_refused(
 ) -> None:
     replace(graphs(20, other), splits=PARTS).save(tmp_path / "other.pfgnn")
     want, came = ("node", "graph") if trained == "nodes" else ("graph", "node")
-    with pytest.raises(ValueError, match=rf"other\.pfgnn must be of the {want} level, .* it is of the {came} level"):
+    with pytest.raises(ValueError, match=rf"other\.pfgnn must have a task at {want} level, .* it is at {came} level"):
         predict_run(runs[trained], tmp_path / "other.pfgnn", device="cpu")
 
 
 def test_wrong_input_gets_one_sentence(runs: dict[str, Path], graph6: Path, tmp_path: Path) -> None:
     finished = runs["classes"]
     (tmp_path / "empty.g6").write_text("")
-    with pytest.raises(ValueError, match=r"empty\.g6 holds no graphs, but must have one a line"):
+    with pytest.raises(ValueError, match=r"empty\.g6 must hold one graph per line, but it holds no graph"):
         predict_run(finished, tmp_path / "empty.g6", device="cpu")
-    with pytest.raises(ValueError, match=r"must end in \.g6, \.s6, \.csv or \.pfgnn .*, not in '\.txt'"):
+    with pytest.raises(ValueError, match=r"must end in one of \.g6, \.s6, \.csv, \.pfgnn, but it ends in '\.txt'"):
         predict_run(finished, tmp_path / "new.txt", device="cpu")
     with pytest.raises(FileNotFoundError):
         predict_run(finished, tmp_path / "missing.g6", device="cpu")
-    with pytest.raises(ValueError, match="draws must be at least 2, for a standard error needs two draws, but it is 1"):
+    with pytest.raises(ValueError, match="draws must be at least 2 for a standard error, but it is 1"):
         predict_run(finished, graph6, draws=1, device="cpu")
     with pytest.raises(ValueError, match="must hold a finished run, but no run is there"):
         predict_run(tmp_path, graph6, device="cpu")

@@ -14,15 +14,15 @@ from pfgnn.errors import InputError
 if TYPE_CHECKING:
     from pfgnn.training.log import Status
 
-LARGEST = 100_000  # steps, particles or updates that a demo may be asked for
+LARGEST = 100_000  # largest allowed number of steps, particles or updates
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the runs, their record and the pictures.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Seed of the weights, the data and the draws.")] = 0,
-    steps: Annotated[int, typer.Option(help="T, number of vertices that a particle individualises.")] = 2,
-    particles: Annotated[int, typer.Option(help="K, number of particles.")] = 8,
-    updates: Annotated[int, typer.Option(help="Training updates of each model.")] = 100,
+    out: Annotated[Path, typer.Option(help="Folder for the runs, the record and the pictures.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Seed of the weights and the draws.")] = 0,
+    steps: Annotated[int, typer.Option(help="T, number of steps of PF-GNN. Each step individualises a vertex.")] = 2,
+    particles: Annotated[int, typer.Option(help="K, number of particles of PF-GNN.")] = 8,
+    updates: Annotated[int, typer.Option(help="Number of training updates of each model.")] = 100,
 ) -> None:
     """Train GIN and PF-GNN on CSL graphs, which GIN cannot tell apart; print a table and draw pictures."""
     for name, value in {"steps": steps, "particles": particles, "updates": updates}.items():
@@ -30,7 +30,7 @@ def demo(
             raise InputError(f"{name} must be at most {LARGEST} in the demo, but it is {value}")
     if not 0 <= seed < 2**63:
         raise InputError(f"seed must lie in 0..2**63 - 1, but it is {seed}")
-    out.mkdir(parents=True, exist_ok=True)  # raises before the training, not after it
+    out.mkdir(parents=True, exist_ok=True)  # raise an error now, not after training
 
     from pfgnn.experiments.demo import DIRECTORIES, NODES, SKIPS, run_demo
     from pfgnn.experiments.run import load_weights
@@ -59,8 +59,8 @@ def demo(
         records = run_demo(out, seed=seed, steps=steps, particles=particles, updates=updates, report=report)
 
     table = Table(
-        title=f"{len(SKIPS)} classes of circular skip link graphs, relabelled afresh",
-        caption="pairs of graphs told apart; the isomorphic ones are the control",
+        title=f"{len(SKIPS)} classes of circular skip link graphs, randomly relabelled",
+        caption="pairs of graphs told apart; isomorphic pairs are the control",
     )
     for name in ("model", "test accuracy", "different pairs", "isomorphic pairs", "seconds"):
         table.add_column(name, justify="left" if name == "model" else "right")

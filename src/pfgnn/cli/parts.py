@@ -9,7 +9,7 @@ from pfgnn.cli.console import console
 
 
 def parts() -> None:
-    """The parts that a model is made of, by the names that a config gives them."""
+    """List the parts of a model, with their names in a config."""
     from pfgnn.model.registries import SETTINGS
 
     shown = Table("setting", "name", "class", "what it is")

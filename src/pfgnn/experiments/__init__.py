@@ -1,1 +1,1 @@
-"""Experiments: runs that end in a record."""
+"""Experiments: train and test models from configs, and collect the results in tables."""

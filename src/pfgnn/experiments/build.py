@@ -1,4 +1,4 @@
-"""From a config to what a run needs: the dataset, its parts, and the model."""
+"""Build what a run needs from its config: the dataset, its parts and the model."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,7 +31,7 @@ __all__ = ["Inputs", "adapt", "build_model", "describe", "load_data", "part", "p
 
 
 def load_data(config: DataConfig, model: ModelConfig) -> Dataset:
-    """The config's dataset, named or packed, with the edge features that are asked for and that the model reads."""
+    """Load the dataset of a config, by name or from a packed file, and prepare it with :func:`adapt`."""
     if config.file is not None:
         if config.options:
             raise InputError(f"data.options must be empty for a packed file, but it is {config.options}")
@@ -42,9 +42,14 @@ def load_data(config: DataConfig, model: ModelConfig) -> Dataset:
 
 
 def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig) -> Dataset:
-    """The dataset with the edge features that are asked for and that the model reads, and no others.
+    """Prepare a dataset for a model: add lengths and encodings, and remove edge features that are not used.
 
-    Where pairs have no labels to learn (BREC), each graph becomes a class of its own.
+    If the dataset has no labels (BREC), each graph becomes a class of its own.
+
+    Args:
+        dataset: The dataset as it was loaded.
+        config: Says which edge features and encodings are wanted.
+        model: Says whether the model reads edge features. If it does not, they are removed.
     """
     if dataset.task.loss == "none":
         task = replace(dataset.task, outputs=len(dataset), loss="cross_entropy")
@@ -62,7 +67,7 @@ def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig) -> Dataset:
 
 
 def with_distances(dataset: Dataset) -> Dataset:
-    """The dataset whose last edge feature is the edge's length |p_j - p_i|; categories before it become one-hot."""
+    """Append the length |p_j - p_i| of each edge to its features. Categories of edge_attr become one-hot."""
     if dataset.pos is None:
         raise InputError(f"data.positions must be none for {dataset.name}, whose nodes have no positions")
     first = np.cumsum(dataset.node_counts, dtype=np.int64) - dataset.node_counts
@@ -78,20 +83,27 @@ def with_distances(dataset: Dataset) -> Dataset:
 
 
 def parts(config: DataConfig, dataset: Dataset) -> dict[str, IntArray]:
-    """The graph numbers of "train", of "validation" if there is one, and of each test part by its name."""
+    """The graph numbers of each part: "train", "validation" if there is one, and the test parts by their names."""
     found = {"train": part(config.train, config.fold, dataset)}
     if config.validation is not None:
         found["validation"] = part(config.validation, config.fold, dataset)
     for name in config.tests:
         graphs = part(name, config.fold, dataset)
         if not np.array_equal(found.get(name, graphs), graphs):
-            raise InputError(f"data.{name} must be {name} where data.tests has that part, but it is another")
+            came = getattr(config, name)
+            raise InputError(f"data.{name} must be {name} if data.tests contains {name}, but it is {came!r}")
         found[name] = graphs
     return found
 
 
 def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:
-    """The graph numbers of a part: "all", or one of the dataset's, of the fold if that is not None."""
+    """The graph numbers of one part.
+
+    Args:
+        name: "all", or a part of the dataset, such as "train".
+        fold: Number of the fold; None for a dataset without folds.
+        dataset: The dataset.
+    """
     if name == "all":
         return np.arange(len(dataset))
     full = name if fold is None else f"fold {fold} {name}"
@@ -110,12 +122,12 @@ def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:
 
 
 def build_model(config: ModelConfig, inputs: Inputs, seed: int) -> nn.Module:
-    """The model for a dataset, on the CPU; its parameters follow from the seed alone.
+    """Build the model for a dataset, on the CPU.
 
     Args:
-        config: what it is made of.
-        inputs: features and task of the dataset, see :func:`describe`.
-        seed: of the parameters.
+        config: Settings of the model.
+        inputs: Features and task of the dataset, see :func:`describe`.
+        seed: Seed of the parameters. The state of torch's own random generator does not matter.
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
@@ -186,14 +198,14 @@ def _readout(config: ModelConfig, inputs: Inputs) -> Readout:
 
 
 def _level(inputs: Inputs) -> str:
-    return "node" if inputs.task.level == "node" else "graph"  # pairs are told apart by outputs of graphs
+    return "node" if inputs.task.level == "node" else "graph"  # pairs are compared by the outputs of their graphs
 
 
 def _backbone(config: ModelConfig, layers: int, inputs: Inputs) -> Stack:
     if BACKBONES[config.backbone].edge_features == "needed" and inputs.edge_channels is None:
         raise InputError(
-            f"model.backbone must be one that needs no edge features, such as gin, for {inputs.name}, which has none "
-            f"here, but it is {config.backbone}"
+            f"model.backbone must be one that needs no edge features, such as gin, because {inputs.name} has none, "
+            f"but it is {config.backbone}"
         )
     always = {
         "width": config.width,

@@ -1,4 +1,4 @@
-"""What a run depends on, as typed dataclasses; `config_file` reads them from YAML."""
+"""The settings of a run, as typed dataclasses. `config_file` reads them from YAML."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,19 +33,25 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Which graphs a run trains and tests on.
+    """The graphs that a run is trained and tested on.
+
+    A part is a named set of graphs, such as "train". The part "all" is every graph of the dataset.
 
     Args:
-        name: of the dataset, see `pfgnn data list`, or a packed file (.pfgnn).
-        edge_features: False leaves the edges bare.
-        positions: "distance" adds the length of each edge to its features, where the nodes have positions.
-        random_walks: length of the random-walk encoding appended to the node features; 0 for none.
-        ring_walks: longest closed walk without turning back that is counted, see
-            :func:`pfgnn.data.encodings.ring_walks`; appended to the node features; 0 for none.
-        options: of the dataset's generator; with any, it is generated.
-        fold: which fold of a dataset in folds; None for its fixed parts.
-        train, validation: parts; "all" for all graphs. Without a validation part the last weights are kept.
-        tests: parts that are read once, at the end.
+        name: Name of a dataset, see `pfgnn data list`, or path of a packed file (.pfgnn).
+        edge_features: Whether to keep the edge features of the dataset.
+        positions: "distance" appends the length of each edge to its features, and needs nodes with positions. "none"
+            ignores the positions.
+        random_walks: Steps of the longest walk of the encoding :func:`pfgnn.data.encodings.random_walks`, which is
+            appended to the node features; 0 for no encoding.
+        ring_walks: Steps of the longest walk of the encoding :func:`pfgnn.data.encodings.ring_walks`, which is
+            appended to the node features; 0 for no encoding, otherwise at least 3.
+        options: Options of the dataset's generator, such as the number of graphs. If any is set, the dataset is
+            generated, even if there is a file of it.
+        fold: Number of the fold, from 0, for a dataset with folds; None for a dataset with fixed parts.
+        train: Part to train on.
+        validation: Part on which the best weights are selected. With None, the weights of the last update are kept.
+        tests: Parts to test on, after training.
     """
 
     name: str
@@ -61,43 +67,59 @@ class DataConfig:
 
     @property
     def file(self) -> Path | None:
-        """The packed file, if ``name`` is one."""
+        """The packed file if ``name`` is the path of one, otherwise None."""
         return Path(self.name).expanduser() if self.name.endswith(".pfgnn") else None
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The model. See :class:`pfgnn.model.PFGNN` for the parts, and docs/method.md for why the defaults are these.
+    """The model.
+
+    :class:`pfgnn.model.PFGNN` explains the parts of PF-GNN, and docs/method.md explains the defaults. `pfgnn parts`
+    lists the names of all parts.
 
     Args:
-        kind: PF-GNN, or a rival: "rni" (random node initialisation), "ppgn" (3-WL).
-        backbone: the GNN of "pfgnn" and "rni"; PF-GNN with no steps is its backbone alone.
-        width: D.
-        layers: of the first refinement.
-        step_layers: of each step's refinement; as many by default.
-        towers: of PNA.
-        norm, residual, feed_forward, dropout: of the backbone's layers.
-        steps: T.
-        particles: K.
-        share_steps: one set of parameters for the refinements of all steps.
-        policy: how vertices are scored: all alike, by a fixed centrality, or by a learned MLP or GNN.
-        straight_through: whether the marks carry a gradient to the policy.
-        sampling: "distinct" paths; the "top" ones, those that the policy prefers; or "independent" draws of the
-            particles, as in the paper.
-        vertices_per_step: drawn at once by a particle; more than 1 only with independent draws.
-        mask_used: never individualise a vertex twice.
-        individualise: "distance" marks all vertices by their distance to the drawn one. The others mark that one alone.
-        max_distance: distances beyond it are not told apart.
-        share: of the dimensions that the individualisation changes, or, with "rni", that are random.
-        exchange: what is told in every layer: each particle's "mark" to its vertices, the "mean" particle to all
-            particles, "both" or "none". With the mean, K at test should be as in training.
-        observe: how particles are weighed.
-        resample, alpha: how particles are replaced by their weights; "none" with distinct paths, which need no other.
-        readout: "particle" reads each particle by itself, "mean" the mean particle, "max" the largest.
-        second_moment: of the mean particle.
-        join_layers: read all layers of a refinement, not only the last.
-        pool: over the nodes of a graph.
-        scale_sums: divide sums over nodes by the mean size of the training graphs.
+        kind: "pfgnn" for PF-GNN, or another model to compare it with: "rni" (random node initialisation) or "ppgn"
+            (PPGN, as strong as 3-WL). "ppgn" uses only ``width``, ``layers`` and ``pool``.
+        backbone: GNN of "pfgnn" and "rni", such as "gin", "gine" or "pna".
+        width: D, size of a node embedding.
+        layers: GNN layers before the first step.
+        step_layers: GNN layers in each step; None for as many as ``layers``.
+        towers: Number of towers of the backbone "pna"; must divide ``width``. Other backbones ignore it.
+        norm: Normalisation in each layer: "mark" (per graph and particle; nodes near the marked vertex count most),
+            "graph" (per graph and particle), "batch", "size" (batch, after division by the root of the graph's size),
+            "layer" or "none".
+        residual: Whether the input of each layer is added to its output.
+        feed_forward: Whether each layer is followed by an MLP with a residual and a norm.
+        dropout: Probability that an entry of a layer's output is set to 0 in training.
+        steps: T, number of steps. In each step each particle individualises a vertex. With 0 the model is the backbone
+            alone.
+        particles: K, number of particles in training. For "rni", the number of random initialisations.
+        share_steps: Whether the GNNs of all steps share their parameters.
+        policy: Scores the vertices to draw from: "uniform", "centrality" (fixed), "mlp" or "gnn" (learned).
+        sampling: How vertices are drawn. "distinct" draws K different paths of the search tree, without replacement.
+            "top" takes the K most probable paths. "independent" draws for each particle on its own, as in the paper.
+        vertices_per_step: Vertices that a particle draws in each step. Must be 1 unless ``sampling`` is "independent".
+        mask_used: Whether a particle avoids vertices that it has already individualised.
+        individualise: How a drawn vertex is marked. "multiplicative", "multiplicative_relu", "additive" and "random"
+            change the embedding of this vertex only. "distance" also marks all vertices by their distance to it.
+        max_distance: Largest distance that "distance" distinguishes. All larger distances get the same mark.
+        share: Share of the dimensions of the drawn vertex that individualisation changes. For "rni", share of the
+            dimensions that are random.
+        straight_through: Whether the marks pass a gradient to the policy (straight-through estimator).
+        exchange: What each layer of a step adds to the embeddings, through an MLP: "mark" the embedding of the
+            particle's marked vertex, "mean" the mean over all particles, "both", or "none". With "mean" and "both", K
+            should be the same in the test as in training.
+        observe: How the weights of the particles change after each step: "set" by a learned score, "none" not at all.
+        resample: Whether and how particles are resampled by their weights: "soft", "systematic", "ess" (only if the
+            effective sample size is below K / 2) or "none". ``sampling: distinct`` needs no resampling.
+        alpha: α of resampling, which draws from α w + (1 - α) / K with weights w.
+        readout: "particle" reads each particle with an MLP and averages the results. "mean" reads the mean over the
+            particles, as in the paper. "max" reads the maximum over the particles.
+        second_moment: Whether to read the mean of the squares too. Must be False unless ``readout`` is "mean".
+        join_layers: Whether to read the outputs of all layers, and not only of the last layer.
+        pool: Pooling over the nodes of a graph.
+        scale_sums: Whether to divide the sums of ``pool: sum`` by the mean number of nodes of a training graph.
     """
 
     kind: Literal["pfgnn", "rni", "ppgn"] = "pfgnn"
@@ -134,12 +156,12 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class PairsConfig:
-    """How pairs of graphs are told apart, see :mod:`pfgnn.training.distinguish`.
+    """The test of whether the model tells pairs of graphs apart, see :mod:`pfgnn.training.distinguish`.
 
     Args:
-        draws: R, outputs of a graph in one test, each on a fresh relabelling.
-        controls: isomorphic pairs that must not be told apart, at least.
-        level: of the test of one pair.
+        draws: R, outputs of each graph that the test of a pair compares. Each is computed on a fresh relabelling.
+        controls: Least number of isomorphic pairs that are tested too. The model should not tell them apart.
+        level: Upper bound on the probability that the test tells an isomorphic pair apart, for normal outputs.
     """
 
     draws: Several = 64
@@ -152,12 +174,13 @@ class EvaluationConfig:
     """How the trained model is tested.
 
     Args:
-        particles: K at test; as in training by default.
-        draws: independent draws of every prediction.
-        average: score the mean prediction of the draws; otherwise the draws' scores are averaged.
-        relabel: number the nodes of each graph afresh in each draw.
-        batch_size: graphs a batch; as in training by default.
-        pairs: how pairs are told apart; None for a task without pairs.
+        particles: K, number of particles in validation and test; None for ``model.particles``.
+        draws: Number of independent predictions of each graph in the test.
+        average: True averages the predictions of the draws and scores the mean. False scores each draw and averages the
+            scores.
+        relabel: Whether to renumber the nodes of each graph at random in each draw.
+        batch_size: Largest number of graphs in a batch; None for ``training.batch_size``.
+        pairs: Test of pairs of graphs; None for a dataset without pairs.
     """
 
     particles: Positive | None = None
@@ -170,7 +193,15 @@ class EvaluationConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """One run: data, model, training, evaluation, and the seed of everything that is drawn."""
+    """All settings of a run.
+
+    Args:
+        data: The graphs.
+        model: The model.
+        training: How it is trained.
+        evaluation: How it is tested.
+        seed: Seed of the parameters, the order of the training graphs, the relabellings and the model's draws.
+    """
 
     data: DataConfig
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -180,13 +211,11 @@ class Config:
 
 
 def check_together(config: Config) -> None:
-    """Raise an error that names the first settings that do not go together, whatever the dataset."""
+    """Raise an InputError for the first settings that contradict each other. The dataset is not needed for this."""
     training = config.training
     if (training.epochs is None) == (training.updates is None):
         came = f"{training.epochs} and {training.updates}".replace("None", "null")
-        raise InputError(
-            f"one of training.epochs and training.updates must be null, the other not, but they are {came}"
-        )
+        raise InputError(f"exactly one of training.epochs and training.updates must be null, but they are {came}")
     schedule = training.schedule
     if schedule.kind in ("plateau", "cosine") and schedule.min_lr > training.learning_rate:
         raise InputError(
@@ -197,20 +226,20 @@ def check_together(config: Config) -> None:
     if model.vertices_per_step > 1 and model.sampling != "independent":
         raise InputError(
             f"model.vertices_per_step must be 1 with model.sampling {model.sampling}, "
-            f"but it is {model.vertices_per_step}; model.sampling=independent draws several"
+            f"but it is {model.vertices_per_step}; only model.sampling=independent can draw several"
         )
     learned = model.policy in ("mlp", "gnn") and model.steps > 0
     if learned and model.sampling != "independent" and training.gamma > 0 and training.credit == "graph":
         raise InputError(
             "training.credit must be particle, or training.gamma 0, for a learned policy with model.sampling "
-            f"{model.sampling}, but it is graph, which is made for independent draws"
+            f"{model.sampling}, but it is graph, which needs model.sampling=independent"
         )
     if training.entropy > 0 and model.sampling == "independent":
         raise InputError(
             f"training.entropy must be 0 with model.sampling independent, but it is {training.entropy}; "
-            "distinct and top have it"
+            "only distinct and top support it"
         )
     if model.second_moment and model.readout != "mean":
-        raise InputError(f"model.second_moment must be false unless model.readout is mean, but that is {model.readout}")
+        raise InputError(f"model.readout must be mean if model.second_moment is true, but it is {model.readout}")
     if foreign := {"name", "root", "edge_features"} & config.data.options.keys():
-        raise InputError(f"data.options must hold options of the generator, but it has {', '.join(sorted(foreign))}")
+        raise InputError(f"data.options must hold options of the generator, but it holds {', '.join(sorted(foreign))}")

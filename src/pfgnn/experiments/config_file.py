@@ -1,4 +1,4 @@
-"""Configs from YAML: read, merged with a base, changed by overrides, checked, and written back."""
+"""Read configs from YAML files, with base files and overrides. Check them, and write them."""
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -15,18 +15,21 @@ from pfgnn.experiments.config import Config, check_together
 from pfgnn.files import write_atomically
 from pfgnn.limits import Limit, PartName
 
+# How error messages describe a value of each type.
 WORDS = {bool: "true or false", int: "an integer", float: "a finite number", str: "text"}
 
-# Settings that are gone, with the value at which they did nothing. A config that an earlier version wrote may hold it.
+# Settings of earlier versions that no longer exist, each with the value that had no effect. Configs with this value can
+# still be read.
 RETIRED = {"training": {"block": 1, "union": 1}}
 
 
 def read_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
-    """The config of a YAML file.
+    """Read a config from a YAML file.
 
     Args:
-        path: the file. Its key ``base`` may name another one, relative to itself, whose values it changes.
-        overrides: such as "model.particles=16"; the value is read as YAML.
+        path: The file. Its key ``base`` may name another config, relative to this file. Then values that this file does
+            not set are those of the base.
+        overrides: Changes of single settings, such as "model.particles=16". The value is parsed as YAML.
     """
     mapping = _without_retired(_read_file(Path(path), ()))
     try:
@@ -39,33 +42,33 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
 
 
 def parse_config(mapping: Mapping[str, Any]) -> Config:
-    """The checked config of nested plain values, as YAML and JSON have them."""
+    """Make a config from nested dictionaries, as YAML and JSON files give them, and check it."""
     config: Config = _parse(Config, _without_retired(mapping), "")
     check_together(config)
     return config
 
 
 def config_mapping(config: Config) -> dict[str, Any]:
-    """The config as nested plain values, ready for JSON; :func:`parse_config` gives it back."""
+    """The config as nested dictionaries that JSON can store. :func:`parse_config` is the inverse."""
     mapping: dict[str, Any] = _plain(asdict(config), "")
     return mapping
 
 
 def write_config(path: str | Path, config: Config) -> None:
-    """Write the config as YAML, whole or not at all."""
+    """Write the config as YAML. A crash leaves no half-written file."""
     text = yaml.safe_dump(config_mapping(config), sort_keys=False)
     write_atomically(Path(path), lambda temporary: temporary.write_text(text))
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML that refuses a key that stands twice, where PyYAML would keep the last."""
+    """A YAML loader that raises an error if a key occurs twice. PyYAML would silently keep the last value."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key, _ in node.value:
             text = str(key.value)
             if text in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{text} stands twice", key.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"the key {text} occurs twice", key.start_mark)
             seen.add(text)
         return super().construct_mapping(node, deep)
 
@@ -81,7 +84,12 @@ def _load(text: str, source: str) -> Any:
 
 
 def _read_file(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
-    """The values of a file and, below them, of its base; ``above`` are the files that led to it."""
+    """Read the values of a file, merged into those of its base.
+
+    Args:
+        path: The file.
+        above: The files that name this one as their base, directly or through other bases.
+    """
     if path.resolve() in above:
         raise InputError(f"base must not lead back to the file itself, but it does in {path}")
     try:
@@ -103,6 +111,7 @@ def _read_file(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """The values of ``base``, replaced by those of ``changes``. Nested dictionaries are merged in the same way."""
     merged = dict(base)
     for key, value in changes.items():
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
@@ -111,6 +120,7 @@ def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_retired(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """The values without the settings of ``RETIRED`` that had no effect."""
     left = dict(mapping)
     for section, settings in RETIRED.items():
         if isinstance(left.get(section), dict):
@@ -132,7 +142,14 @@ def _override(mapping: dict[str, Any], override: str) -> None:
 
 
 def _parse(hint: Any, value: Any, key: str, also: str = "") -> Any:
-    """The value as the type hint wants it; ``key`` is where it stands, ``also`` what else may, for the message."""
+    """Convert a value to the type of a setting, or raise an error.
+
+    Args:
+        hint: Type hint of the setting.
+        value: The value in the config.
+        key: Dotted name of the setting, for the error message.
+        also: " or null" if null is allowed too, for the error message.
+    """
     origin, parts = get_origin(hint), get_args(hint)
     if is_dataclass(hint):
         return _parse_section(hint, value, key, also)
@@ -154,7 +171,7 @@ def _parse(hint: Any, value: Any, key: str, also: str = "") -> Any:
 
 
 def _within(value: Any, limits: Iterable[Limit | PartName], key: str) -> Any:
-    """The value, if it is within all limits."""
+    """Return the value if it is within all limits, otherwise raise an error."""
     for limit in limits:
         if isinstance(limit, PartName):
             _one_of(limit.names(), value, key)
@@ -170,13 +187,13 @@ def _one_of(names: Sequence[str], value: Any, key: str) -> Any:
 
 
 def _parse_section(section: Any, value: Any, key: str, also: str) -> Any:
-    """A dataclass from a mapping of its fields."""
+    """Make a dataclass from a mapping of its fields."""
     hints = get_type_hints(section, include_extras=True)
     found = _section(value, key, also)
     for name, entry in found.items():
         if name not in hints:
-            near = _nearest(name, hints) or f"; there are {', '.join(hints)}"
-            raise InputError(f"{_join(key, name)} is no setting, but it is set to {entry!r}{near}")
+            near = _nearest(name, hints) or f"; the settings are {', '.join(hints)}"
+            raise InputError(f"{_join(key, name)} is not a setting, but it is set to {entry!r}{near}")
     for field in fields(section):
         if field.name not in found and field.default is MISSING and field.default_factory is MISSING:
             raise InputError(f"{_join(key, field.name)} must be set, but it is missing")
@@ -196,7 +213,7 @@ def _parse_scalar(kind: type, value: Any, key: str, also: str) -> Any:
 
 
 def _plain(value: Any, key: str) -> Any:
-    """A copy of plain values, as JSON has them."""
+    """A copy of values that JSON can store. Other values raise an error."""
     if isinstance(value, dict):
         return {name: _plain(entry, _join(key, str(name))) for name, entry in _section(value, key, "").items()}
     if isinstance(value, list | tuple):
@@ -212,14 +229,15 @@ def _finite(value: object) -> bool:
 
 def _section(value: Any, key: str, also: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InputTypeError(f"{key or 'a config'} must hold settings, name: value{also}, but it is {value!r}")
+        raise InputTypeError(f"{key or 'a config'} must be a mapping of names to values{also}, but it is {value!r}")
     for name in value:
         if not isinstance(name, str):
-            raise InputTypeError(f"{_join(key, str(name))} must have a name that is text, but it is {name!r}")
+            raise InputTypeError(f"the name of {_join(key, str(name))} must be text, but it is {name!r}")
     return value
 
 
 def _nearest(name: object, names: Iterable[str]) -> str:
+    """The end of an error message that suggests the most similar name; empty if none is similar."""
     near = get_close_matches(str(name), names, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 

@@ -42,7 +42,7 @@ def demo_config(data: Path, *, seed: int, steps: int, particles: int, updates: i
 
     Args:
         data: The packed dataset.
-        seed: The seed of parameters, data and draws.
+        seed: The seed of parameters and draws.
         steps: T. With 0 the model is GIN alone.
         particles: K.
         updates: Training updates.
@@ -68,7 +68,7 @@ def run_demo(
     updates: int = 100,
     report: Callable[[str, Status], None] = lambda model, status: None,
 ) -> dict[str, dict[str, Any]]:
-    """Train and test both models; the record of each by its name.
+    """Train and test both models. Return the record of each run by the name of the model.
 
     Args:
         out: A folder for the data and the two run directories. An earlier demo there is replaced.
@@ -76,7 +76,7 @@ def run_demo(
         steps: T of PF-GNN.
         particles: K of PF-GNN.
         updates: Training updates of each model.
-        report: Gets the model's name and the status of its training now and then.
+        report: Called during training with the name of the model and the status.
     """
     data = out / "csl.pfgnn"
     demo_data().save(data)

@@ -1,4 +1,4 @@
-"""What a model must know of its data: enough to build it again where the data are not."""
+"""What a model needs to know about its data. It is stored with a run, so the model can be rebuilt without the data."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -17,15 +17,15 @@ Channels = int | tuple[int, ...]
 
 @dataclass(frozen=True)
 class Inputs:
-    """Features and task of a dataset, as JSON can keep them.
+    """The features and the task of a dataset.
 
     Args:
-        name: of the dataset.
-        task: what is predicted.
-        in_channels: of the nodes, see :class:`pfgnn.model.PFGNN`.
-        edge_channels: of the edges; None without edge features.
-        mean_log_degree: of the training graphs' nodes, by which PNA scales.
-        mean_nodes: of a training graph, by which sums over nodes are scaled.
+        name: Name of the dataset.
+        task: Task of the dataset.
+        in_channels: Number of node features, or number of categories of each column, see :class:`pfgnn.model.PFGNN`.
+        edge_channels: The same for the edges; None without edge features.
+        mean_log_degree: Mean of log(degree + 1) over the nodes of the training graphs; PNA needs it.
+        mean_nodes: Mean number of nodes of a training graph; ``model.scale_sums`` needs it.
     """
 
     name: str
@@ -36,16 +36,16 @@ class Inputs:
     mean_nodes: float
 
     def to_json(self) -> dict[str, Any]:
-        """The inputs as JSON values."""
+        """The inputs as a dictionary of values that JSON can store."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()} | {
             "task": {name: list(v) if isinstance(v, tuple) else v for name, v in self.task.to_json().items()}
         }
 
     @staticmethod
     def from_json(values: dict[str, Any]) -> "Inputs":
-        """The inputs of :meth:`to_json`."""
+        """The inputs from the values of :meth:`to_json`."""
         if values.keys() != {field.name for field in fields(Inputs)}:
-            raise InputError("the run must be of this version of pfgnn, but it is of another one; train it anew")
+            raise InputError("the run must come from this version of pfgnn, but it comes from another; train it again")
         channels = {
             name: tuple(values[name]) if isinstance(values[name], list) else values[name]
             for name in ("in_channels", "edge_channels")
@@ -54,7 +54,12 @@ class Inputs:
 
 
 def describe(dataset: Dataset, train: IntArray) -> Inputs:
-    """The inputs of a dataset whose graphs ``train`` are trained on."""
+    """The inputs of a dataset.
+
+    Args:
+        dataset: The dataset, after :func:`pfgnn.experiments.build.adapt`.
+        train: Numbers of the training graphs.
+    """
     degrees = torch.from_numpy(_degrees(dataset.subset(train)))
     channels = (dataset.in_channels, dataset.edge_channels)
     mean_nodes = float(dataset.node_counts[train].mean())
@@ -62,7 +67,7 @@ def describe(dataset: Dataset, train: IntArray) -> Inputs:
 
 
 def _degrees(dataset: Dataset) -> IntArray:
-    """The in-degrees of all nodes, [N]."""
+    """The in-degree of each node, shape [N]."""
     first = np.cumsum(dataset.node_counts, dtype=np.int64) - dataset.node_counts
     target = dataset.edges[1] + np.repeat(first, dataset.edge_counts)
     return np.bincount(target, minlength=int(dataset.node_counts.sum()))

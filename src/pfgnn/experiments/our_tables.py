@@ -17,9 +17,12 @@ from pfgnn.experiments.rows import (
     make_row,
 )
 
-# Without the test part: these compare settings, and only validation may.
+# The constants below are overrides of configs. In dictionaries, the keys become titles of rows.
+
+# Rows that compare settings are scored on the validation part. The test part is not used.
 SHORT = ("data.tests=[validation]", "training.epochs=30")
 LEARNED = ("model.policy=mlp", "training.gamma=1", "training.credit=particle", "training.entropy=0.001")
+# Changes of one part of our method.
 PARTS = {
     "all parts": (),
     "no distances": ("model.individualise=additive",),
@@ -37,6 +40,7 @@ PARTS = {
     "with random walks": ("data.random_walks=20",),
 }
 EIGHTY_EPOCHS = ("data.tests=[validation]", "training.epochs=80", "training.schedule.kind=cosine")
+# What the script of the paper's authors does differently from the paper.
 SCRIPT = {
     "the maximum over particles": "model.readout=max",
     "layers joined": "model.join_layers=true",
@@ -59,7 +63,7 @@ POLICIES = {
 def _one_setting(
     title: str, measures: tuple[Measure, ...], folds: int | None = None, overrides: tuple[str, ...] = ()
 ) -> tuple[Row, Row]:
-    """GIN alone as the control, and our method on GIN."""
+    """Two rows: GIN alone, for comparison, and our method on GIN."""
     config = f"ours/{title.split(',')[0].lower()}"
     return (
         make_row(f"{title}, GIN", config, (*alone("gin"), *overrides), measures, folds=folds),
@@ -80,13 +84,13 @@ ONE_SETTING = (
 
 
 def in_one_setting(dataset: str, title: str, measures: tuple[Measure, ...]) -> Row:
-    """Our method on a dataset as a row of one of the paper's tables."""
+    """The row of our method on a dataset, for one of the paper's tables. Its runs are those of table one-setting."""
     row = next(row for row in ONE_SETTING if row.title == f"{dataset}, PF-GNN")
     return replace(row, title=title, measures=measures, shared="one-setting")
 
 
 def _particles(number: int) -> tuple[str, ...]:
-    """K in training and at test."""
+    """Overrides that set K in training and in the test."""
     return f"model.particles={number}", f"evaluation.particles={number}"
 
 
@@ -98,7 +102,7 @@ def _policies() -> tuple[Row, ...]:
             "ours/zinc.yaml",
             (*_particles(particles), *overrides, *SHORT),
             VALIDATION_MAE,
-            seeds=3 if particles <= 4 else 1,  # where the policies differ
+            seeds=3 if particles <= 4 else 1,  # more seeds for small K, where the policies differ
             grid=(f"{title} policy", 1, particles),
         )
         for title, overrides in POLICIES.items()

@@ -1,4 +1,7 @@
-"""Telling pairs of graphs apart: the paper's number with the control that it lacks, and one to rely on."""
+"""Test whether a model tells pairs of graphs apart, by the paper's rule and by a reliable rule.
+
+Both rules are also applied to isomorphic pairs, which no model should tell apart. The paper has no such control.
+"""
 
 import math
 from dataclasses import dataclass
@@ -23,28 +26,37 @@ from pfgnn.training.losses import CLASSES
 from pfgnn.training.metrics import accuracy
 
 DISTANCE = 1e-3  # Balcilar et al., ICML 2021: two embeddings differ if their L1 distance exceeds this
-STREAM = 0x70616972  # of relabellings: one that no training draws from
+STREAM = 0x70616972  # added to the seed of the relabellings, so that training does not use the same random numbers
 
 
 @dataclass(frozen=True)
 class PairsResult:
-    """How many pairs a model tells apart, by two rules, each with its false alarms over isomorphic pairs.
+    """How many pairs a model tells apart by two rules, and how many isomorphic pairs (false alarms).
+
+    A sample is a set of R outputs of one graph, see :func:`tell_pairs_apart`. A control is a pair of samples of one
+    graph. T² compares the predictions of two samples, see :mod:`pfgnn.training.distinguish`.
 
     Args:
-        pairs: of graphs that are not isomorphic.
-        controls: pairs of samples of one graph, all disjoint.
-        paper_told_apart: pairs whose embeddings f̃(G), all of one pass, are further than ``distance`` apart in L1
-            (absolute, as published).
-        paper_false_alarms: controls of which two draws do, one of each sample.
-        told_apart: pairs whose predictions' T² exceeds the threshold, while that of neither graph's own two samples
-            does.
-        false_alarms: controls whose T² exceeds the threshold.
-        separated: pairs whose T² exceeds it, before the graphs' own samples are asked.
-        reliability_failures: those of them that the graphs' own samples take away.
-        threshold, level, draws, ridge, floor: of T², see :mod:`pfgnn.training.distinguish`.
-        smallest_pair_t2, largest_control_t2: the nearest calls.
-        accuracy: share of all draws, each on a fresh relabelling, whose class is named; None without classes.
-        predictions: how many draws these are.
+        pairs: Number of pairs of the dataset. Their graphs are not isomorphic.
+        controls: Number of controls. No two controls share a sample.
+        paper_told_apart: Pairs told apart by the paper's rule: the L1 distance of their embeddings f̃(G), from one pass
+            over all graphs, exceeds ``distance``.
+        paper_false_alarms: Controls told apart by the paper's rule, applied to the first draw of each sample.
+        distance: Threshold of the paper's rule.
+        told_apart: Pairs told apart by the reliable rule: T² of the pair exceeds ``threshold``, but T² between two
+            samples of the same graph does not, for both graphs.
+        false_alarms: Controls whose T² exceeds ``threshold``.
+        separated: Pairs whose T² exceeds ``threshold``.
+        reliability_failures: Pairs counted in ``separated``, but not in ``told_apart``.
+        threshold: Threshold of T².
+        level: Level of the test, from which the threshold follows.
+        draws: R, number of outputs in a sample.
+        ridge: See :func:`pfgnn.training.distinguish.hotelling`.
+        floor: See :func:`pfgnn.training.distinguish.hotelling`.
+        smallest_pair_t2: Smallest T² of a pair.
+        largest_control_t2: Largest T² of a control.
+        accuracy: Share of all predictions that name the right class; None for a task without classes.
+        predictions: Number of these predictions.
     """
 
     pairs: int
@@ -70,23 +82,24 @@ class PairsResult:
 def tell_pairs_apart(
     forward: Forward, dataset: Dataset, config: PairsConfig, *, batch_size: int, seed: int
 ) -> PairsResult:
-    """Test a model on the pairs of a dataset: by the paper's rule its embeddings, by the reliable one its predictions.
+    """Test a model on the pairs of a dataset. The paper's rule compares embeddings, the reliable rule predictions.
 
-    A sample is R draws of every graph, each on a fresh relabelling and with fresh randomness. Of every graph there are
-    as many pairs of samples as the controls need. The first pair serves as the test of the dataset's pairs (its first
-    sample) and of their reliability (both) too.
+    A sample is R outputs of a graph. Each is computed on a fresh relabelling and with new random numbers. Every graph
+    gets two samples, which form one control, and this is repeated until there are enough controls. The first sample of
+    each graph is also used for the pairs of the dataset. The first control of each graph also decides whether its pairs
+    count as reliable.
 
     Args:
-        forward: the model's predictions, each followed by the embedding.
-        dataset: has pairs.
-        config: draws, controls and level.
-        batch_size: draws computed at a time.
-        seed: of relabellings and randomness.
+        forward: The model. It must append the embedding to each prediction.
+        dataset: A dataset with pairs.
+        config: Numbers of draws and controls, and the level.
+        batch_size: Graphs in a batch.
+        seed: Seed of the relabellings and of the model's draws.
     """
     if dataset.pairs is None or not len(dataset.pairs):
         raise InputError(f"the dataset {dataset.name} must have pairs to be told apart, but it has none")
     if not forward.embed:
-        raise InputError("forward must give embeddings too, embed=True, by which the paper's rule goes")
+        raise InputError("forward must have embed=True, for the embeddings of the paper's rule, but it is False")
     first, second = torch.from_numpy(dataset.pairs.astype(np.int64)).T
     sampler = _Sampler(forward, dataset, batch_size, seed)
     C = dataset.task.outputs
@@ -129,7 +142,14 @@ def tell_pairs_apart(
 
 
 class _Sampler:
-    """Outputs of all graphs of a dataset; no two draws share a relabelling or their randomness."""
+    """Computes outputs of all graphs of a dataset. Each call of ``sample`` uses new relabellings and random numbers.
+
+    Args:
+        forward: The model.
+        dataset: The graphs.
+        batch_size: Graphs in a batch.
+        seed: Seed of the relabellings and of the model's draws.
+    """
 
     def __init__(self, forward: Forward, dataset: Dataset, batch_size: int, seed: int) -> None:
         self.forward, self.seed = forward, seed
@@ -138,15 +158,15 @@ class _Sampler:
         self.pad = self.resident.multiples(np.arange(len(dataset)), batch_size)
         self.y = torch.from_numpy(dataset.y.astype(np.int64))
         self.rng = np.random.default_rng([seed, STREAM])
-        self.drawn = 0  # draws of every graph so far
+        self.drawn = 0  # number of draws of each graph so far
 
     def one_pass(self) -> Tensor:
-        """Outputs of the graphs as they are: [G, C + F]."""
+        """One output of each graph, without relabelling, shape [G, C + F]."""
         graphs = np.arange(len(self.y))
         return torch.cat([self._predict(batch) for batch in self.resident.batches(graphs, self.batch_size)])
 
     def sample(self, draws: int) -> Tensor:
-        """Fresh outputs of every graph: [G, R, C + F]."""
+        """R new outputs of each graph, each on a fresh relabelling, shape [G, R, C + F]."""
         numbers = np.repeat(np.arange(len(self.y)), draws)
         draw = self.drawn + np.tile(np.arange(draws), len(self.y))
         self.drawn += draws
@@ -157,7 +177,7 @@ class _Sampler:
         return torch.cat(parts).view(len(self.y), draws, -1)
 
     def labels(self, draws: int) -> Tensor:
-        """The classes of a sample's rows: [G R, 1]."""
+        """The class of each output of a sample, shape [G R, 1]."""
         return self.y.repeat_interleave(draws, 0)
 
     def _fresh(self, numbers: npt.NDArray[np.int64], draw: npt.NDArray[np.int64]) -> Tensor:
@@ -171,5 +191,5 @@ class _Sampler:
 
 
 def _differ(one: Tensor, other: Tensor) -> Tensor:
-    """The paper's rule on embeddings [P, F] each: bool [P]."""
+    """Whether the paper's rule tells two embeddings apart: [P, F] and [P, F] -> bool [P]."""
     return (one - other).abs().sum(1) > DISTANCE

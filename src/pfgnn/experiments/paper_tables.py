@@ -1,4 +1,7 @@
-"""The paper's tables by their numbers, and what we add to them. Table 12 is a benchmark; 15 has no results."""
+"""The paper's tables by their numbers, with rows and tables that we add.
+
+Table 12 of the paper is a benchmark, and table 15 has no results. So they are not here.
+"""
 
 from dataclasses import replace
 
@@ -34,6 +37,7 @@ ABLATED = (("TRIANGLES-large", "triangles", LARGE, None), ("CSL", "csl", ACCURAC
 
 
 def _isomorphism(dataset: str) -> tuple[Row, ...]:
+    """The rows of table 1 for one dataset."""
     config = dataset.lower()
     rivals = {title: f"rivals/{config}-{title.lower()}" for title in ("ChebNet", "PPGN", "GNNML3")}
     return (
@@ -47,6 +51,7 @@ def _isomorphism(dataset: str) -> tuple[Row, ...]:
 
 
 def _properties(dataset: str, measures: tuple[Measure, ...]) -> tuple[Row, ...]:
+    """The rows of table 3 for one dataset."""
     config = dataset.lower()
     rows: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("GIN", config, alone("gin")),
@@ -59,7 +64,7 @@ def _properties(dataset: str, measures: tuple[Measure, ...]) -> tuple[Row, ...]:
 
 
 def _molecules(dataset: str, config: str, measures: tuple[Measure, ...], layers: int) -> tuple[Row, ...]:
-    """PNA, with as many layers as PF-GNN has in all, and PF-GNN."""
+    """Two rows: PNA with as many layers as PF-GNN has in total, and PF-GNN."""
     alone = "model.steps=0", f"model.layers={layers}"
     return tuple(
         make_row(f"{dataset}, {title}", config, overrides, measures, seeds=4)
@@ -68,6 +73,7 @@ def _molecules(dataset: str, config: str, measures: tuple[Measure, ...], layers:
 
 
 def _grid(title: str, config: str, measures: tuple[Measure, ...], folds: int | None = None) -> tuple[Row, ...]:
+    """A row for each T and K."""
     return tuple(
         Row(
             f"{title}, T={steps}, K={particles}",
@@ -84,7 +90,7 @@ def _grid(title: str, config: str, measures: tuple[Measure, ...], folds: int | N
 
 
 def _of_grid(title: str, config: str, measures: tuple[Measure, ...], folds: int | None) -> Row:
-    """The paper's T = 3 and K = 4 in an ablation: a cell of table 8."""
+    """The row of T = 3 and K = 4 in an ablation. Its runs are those of table 8."""
     cell = next(row for row in _grid("", config, measures, folds) if row.name == f"{config}-t3-k4")
     return replace(cell, title=title, grid=None, shared="table8")
 
@@ -146,7 +152,7 @@ PAPER_TABLES: dict[str, TableSpec] = {
         (
             make_row(
                 "PNA", "molhiv", ("model.steps=0", "model.layers=7"), ROC_AUC, seeds=10
-            ),  # as many as PF-GNN in all
+            ),  # as many layers as PF-GNN has in total
             make_row("PF-GNN", "molhiv", (), ROC_AUC, seeds=10),
         ),
     ),
@@ -233,7 +239,7 @@ PAPER_TABLES: dict[str, TableSpec] = {
     "precision": TableSpec(
         "Products in float32, TF32 and bf16",
         (
-            *(  # table 2 has it in float32
+            *(  # CSL in float32 is in table 2
                 make_row(f"CSL, {kind}", "csl", (f"training.precision={kind}",), ACCURACY, folds=5)
                 for kind in ("tf32", "bf16")
             ),

@@ -1,4 +1,4 @@
-"""Predictions of a finished run for new graphs, each with its Monte Carlo standard error."""
+"""Predict new graphs with the model of a finished run. Each prediction has a Monte Carlo standard error."""
 
 import csv
 from collections.abc import Sequence
@@ -30,8 +30,13 @@ CLASS_LOSSES = ("cross_entropy", "weighted_cross_entropy")
 
 
 class Predictions(NamedTuple):
-    """Of R graphs, or nodes: ``mean`` over the draws and its ``error`` [R, C], by ``names`` [C]; ``where`` [R, 1 or 2]
-    numbers the graph, and at node level the node within it.
+    """The predictions of some graphs, with one row for each graph, or for each node at node level.
+
+    Fields:
+        mean: Mean of the predictions over the draws, [rows, C].
+        error: Standard error of the mean, [rows, C].
+        names: Names of the C outputs.
+        where: Number of the graph, [rows, 1]. At node level also the number of the node in its graph, [rows, 2].
     """
 
     mean: Tensor
@@ -40,7 +45,7 @@ class Predictions(NamedTuple):
     where: Tensor
 
     def write(self, path: Path) -> None:
-        """Write a CSV table: graph (and node), then each output with its standard error."""
+        """Write a CSV table. Its columns are the graph (and node), and each output with its standard error."""
         places = ["graph", "node"][: self.where.shape[1]]
         columns = [column for name in self.names for column in (name, f"{name} standard error")]
         values = torch.stack([self.mean, self.error], -1).flatten(1)
@@ -64,20 +69,21 @@ def predict_run(
     smiles_column: str = "smiles",
     device: str = "auto",
 ) -> Predictions:
-    """Predict the graphs of a file with a finished run's model.
+    """Predict the graphs of a file with the model of a finished run.
 
-    Classes come as probabilities, regression targets in their own units; both are means over independent draws.
+    Classes are predicted as probabilities, regression targets in their own units. Each prediction is a mean over
+    independent draws.
 
     Args:
-        directory: the run's.
-        path: graph6 or sparse6 (.g6, .s6), molecules (.csv with a column of SMILES), or a packed dataset (.pfgnn).
-        draws: R ≥ 2; the standard error is the draws' deviation over √R.
-        particles: K; as the run was tested by default.
-        smiles_column: of a CSV file.
+        directory: The run directory.
+        path: File of the graphs: graph6 or sparse6 (.g6, .s6), SMILES (.csv), or a packed dataset (.pfgnn).
+        draws: R ≥ 2, number of draws. The standard error is the standard deviation of the draws divided by √R.
+        particles: K; None for ``evaluation.particles`` of the run.
+        smiles_column: Name of the column of SMILES in a CSV file.
         device: "cpu", "cuda" or "auto".
     """
     if check_positive("draws", draws) < 2:
-        raise InputError("draws must be at least 2, for a standard error needs two draws, but it is 1")
+        raise InputError("draws must be at least 2 for a standard error, but it is 1")
     record, config = read_record(directory), read_config(directory / CONFIG)
     identity = read_checkpoint(directory / (BEST if record["selected"] == "best" else LAST)).state["identity"]
     inputs = Inputs.from_json(identity["inputs"])
@@ -102,42 +108,55 @@ def predict_run(
 
 
 def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0) -> Dataset:
-    """The graphs of a file as a dataset with the features that the model reads, before encodings are appended.
+    """Read the graphs of a file as a dataset, before encodings are appended.
 
-    Its targets mean nothing.
+    The targets are placeholders, except those of a packed dataset.
+
+    Args:
+        path: See :func:`predict_run`.
+        inputs: Features and task of the run.
+        smiles_column: Name of the column of SMILES in a CSV file.
+        encoded: Number of columns of encodings in the run's node features.
     """
     if path.suffix == ".pfgnn":
         dataset = Dataset.open(path)
         level, found = ("node" if task.level == "node" else "graph" for task in (inputs.task, dataset.task))
         if level != found:
-            raise InputError(f"{path} must be of the {level} level, as the run is, but it is of the {found} level")
+            raise InputError(f"{path} must have a task at {level} level, as the run has, but it is at {found} level")
     elif path.suffix in (".g6", ".s6"):
         graphs = read_graph6(path)
         if not graphs:
-            raise InputError(f"{path} holds no graphs, but must have one a line")
+            raise InputError(f"{path} must hold one graph per line, but it holds no graph")
         rows = sum(graph.num_nodes for graph in graphs) if inputs.task.level == "node" else len(graphs)
         dataset = Dataset.from_graphs(graphs, np.zeros((rows, 1), dtype=np.int64), inputs.task)
     elif path.suffix == ".csv":
         smiles = _column(path, smiles_column)
         dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, encoded), inputs.task)
     else:
-        raise InputError(f"{path} must end in .g6, .s6, .csv or .pfgnn to say what it holds, not in {path.suffix!r}")
+        raise InputError(f"{path} must end in one of .g6, .s6, .csv, .pfgnn, but it ends in {path.suffix!r}")
     return dataset
 
 
 def check_features(path: Path, inputs: Inputs, dataset: Dataset) -> None:
-    """A sentence, if a file's graphs do not have the features that the run was trained on."""
+    """Raise an InputError if the graphs of a file do not have the features that the run was trained on.
+
+    Args:
+        path: The file, for the message.
+        inputs: Features of the run.
+        dataset: The graphs of the file, with encodings.
+    """
     for name, want, came in (
         ("node", inputs.in_channels, dataset.in_channels),
         ("edge", inputs.edge_channels, dataset.edge_channels),
     ):
         if want != came:
             raise InputError(
-                f"{path} must have the {name} features that the run was trained on, {want}, but has {came}"
+                f"{path} must have the {name} features that the run was trained on, {want}, but it has {came}"
             )
 
 
 def _column(path: Path, name: str) -> list[str]:
+    """The values of a column of a CSV file."""
     try:
         with path.open(newline="") as file:
             table = csv.DictReader(file)
@@ -148,32 +167,39 @@ def _column(path: Path, name: str) -> list[str]:
     if name not in columns:
         raise InputError(f"{path} must have a column {name}, but its columns are {', '.join(columns) or 'none'}")
     if not rows:
-        raise InputError(f"{path} holds no molecules, but must have one a line")
+        raise InputError(f"{path} must hold one molecule per line, but it holds no molecule")
     molecules = []
     for line, molecule in rows:
-        if molecule is None:  # the line ends before its column
-            raise InputError(f"{path} must have a molecule in each line, but line {line} has none")
+        if molecule is None:  # the line has too few columns
+            raise InputError(f"{path} must hold one molecule per line, but line {line} has none")
         molecules.append(molecule)
     return molecules
 
 
 def _features(inputs: Inputs, encoded: int) -> str:
-    """The kind of features that the run was trained on, with so many columns of encodings after them."""
+    """The name of the molecule features that the run was trained on.
+
+    Args:
+        inputs: Features of the run.
+        encoded: Number of columns of encodings after them.
+    """
     for name, features in FEATURES.items():
-        # Encodings make one-hot columns of the categories.
+        # With encodings, the categories are stored as one-hot columns.
         channels = sum(features.node_categories) + encoded if encoded else features.node_categories
         if channels == inputs.in_channels:
             return name
-    raise InputError("the run was not trained on features of molecules, so it cannot predict from SMILES")
+    raise InputError("the run must be trained on features of molecules to predict from SMILES, but it is not")
 
 
 def _names(task: Task) -> list[str]:
+    """A name for each output of a task."""
     if task.loss in CLASS_LOSSES:
         return [f"class {c}" for c in range(task.outputs)]
     return list(task.targets) or ["prediction" if task.outputs == 1 else f"output {c}" for c in range(task.outputs)]
 
 
 def _places(dataset: Dataset) -> Tensor:
+    """The field ``where`` of :class:`Predictions`."""
     if dataset.task.level != "node":
         return torch.arange(len(dataset))[:, None]
     counts = torch.from_numpy(dataset.node_counts.astype(np.int64))

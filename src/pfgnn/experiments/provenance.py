@@ -1,4 +1,4 @@
-"""What a result needs to be believed: the code, the versions and the device it came from."""
+"""Where a result comes from: the commit, the versions of the packages and the device."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ import pfgnn
 
 
 def provenance(device: torch.device) -> dict[str, str | None]:
-    """Commit, versions and device of this process."""
+    """The commit, the versions and the name of the device, for the record of a run."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     return {
         "commit": commit(),
@@ -24,9 +24,10 @@ def provenance(device: torch.device) -> dict[str, str | None]:
 
 
 def commit() -> str | None:
-    """The commit of the source tree, with a + where it was changed since; None outside a git checkout.
+    """The git commit of the source code, with a + if files were changed since; None outside a git checkout.
 
-    What PFGNN_COMMIT says comes first, for a copy of the tree whose history stayed behind.
+    If the environment variable PFGNN_COMMIT is set, its value is returned instead. This is for copies of the source
+    code without the git history.
     """
     if told := os.environ.get("PFGNN_COMMIT"):
         return told

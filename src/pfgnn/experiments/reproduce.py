@@ -1,4 +1,4 @@
-"""Running a table: every run that has no record yet, several at once, and their records gathered row by row."""
+"""Reproduce a table: do all runs that have no record yet, several at once, and gather the records of each row."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ from pfgnn.experiments.tables import find_table, row_path
 from pfgnn.files import read_json
 
 PFGNN = (sys.executable, "-m", "pfgnn")
-POLL = 0.05  # seconds from one look at the running processes to the next
+POLL = 0.05  # seconds between two checks of the running processes
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Job:
     """One run of a row.
 
     Args:
-        row: of the table.
-        config: read, with the overrides.
-        overrides: of the row, and the run's own seed and fold.
-        directory: of the run.
-        results: the row's file.
+        row: Row of the table.
+        config: Config of the run, with the overrides.
+        overrides: Overrides of the row, followed by the seed and the fold of the run.
+        directory: Run directory.
+        results: File of the row's gathered records.
     """
 
     row: Row
@@ -45,14 +45,25 @@ class Job:
 
 
 class Failure(NamedTuple):
-    """A run that did not end in a record, and the last line it left on stderr."""
+    """A run that failed.
+
+    Fields:
+        run: Run directory.
+        reason: Error message, or the last line of stderr.
+    """
 
     run: str
     reason: str
 
 
 class Progress(NamedTuple):
-    """Runs that ended well and badly, of all that were to do."""
+    """The number of runs in each state.
+
+    Fields:
+        done: Runs that succeeded.
+        failed: Runs that failed.
+        total: All runs that have to be done.
+    """
 
     done: int
     failed: int
@@ -71,20 +82,22 @@ def reproduce(
     device: str = "auto",
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> list[Failure]:
-    """Run what a table still lacks, and gather the records.
+    """Do all runs of a table that are missing, gather their records, and return the runs that failed.
 
-    A run that was stopped goes on where it was. An exception, such as that of Ctrl-C, stops the processes.
+    A run that was stopped continues from its last checkpoint. An exception, such as KeyboardInterrupt, kills all
+    processes.
 
     Args:
-        name: of the table.
-        out: folder of the gathered records, TABLE/ROW.json.
-        runs: folder of the run directories, TABLE/ROW/seedS or seedS-foldF.
-        configs: folder of the configs.
-        jobs: runs at once, each in a process of its own with one thread; a single one runs in this process.
-        rows: patterns of the names of the rows to run, such as "csl-*"; all by default.
-        seeds: run the first of them only.
+        name: Name of the table.
+        out: Folder of the gathered records, TABLE/ROW.json.
+        runs: Folder of the run directories, TABLE/ROW/seedS or TABLE/ROW/seedS-foldF.
+        configs: Folder of the configs.
+        jobs: Number of runs at the same time. With 1, runs are done in this process. Otherwise each run has its own
+            process with one thread.
+        rows: Patterns of the names of the rows to run, such as "csl-*"; all rows by default.
+        seeds: Number of seeds to run, from seed 0; None for all.
         device: "cpu", "cuda" or "auto".
-        progress: told before the first run and after each.
+        progress: Called before the first run and after each run.
     """
     check_positive("jobs", jobs)
     waiting = deque(plan(name, out=out, runs=runs, configs=configs, rows=rows, seeds=seeds))
@@ -114,7 +127,7 @@ def reproduce(
                     failures.append(Failure(str(ended[0].directory), reason))
                 progress(Progress(done, len(failures), total))
     finally:
-        for _, process in active:  # a run survives being killed at any moment
+        for _, process in active:  # a killed run can be continued later
             process.kill()
             process.wait()
     return failures
@@ -123,13 +136,22 @@ def reproduce(
 def plan(
     name: str, *, out: Path, runs: Path, configs: Path, rows: Sequence[str] = (), seeds: int | None = None
 ) -> list[Job]:
-    """The runs of a table that are not gathered yet; finished ones are gathered here. See :func:`reproduce`."""
+    """The runs of a table that have to be done. Finished runs are gathered here.
+
+    Args:
+        name: Name of the table.
+        out: See :func:`reproduce`.
+        runs: See :func:`reproduce`.
+        configs: See :func:`reproduce`.
+        rows: See :func:`reproduce`.
+        seeds: See :func:`reproduce`.
+    """
     table = find_table(name)
     check_positive("seeds", 1 if seeds is None else seeds)
     chosen = [row for row in table.rows if not rows or any(fnmatchcase(row.name, pattern) for pattern in rows)]
     if not chosen:
         names = ", ".join(row.name for row in table.rows)
-        raise InputError(f"rows must match some of {names}, but they are {', '.join(rows)}")
+        raise InputError(f"rows must match at least one of {names}, but they are {', '.join(rows)}")
     jobs = []
     for row in chosen:
         results = row_path(out, name, row)
@@ -156,30 +178,31 @@ def _job(row: Row, seed: int, fold: int | None, folder: Path, configs: Path, res
 
 
 def _run_here(job: Job, device: str) -> str | None:
-    """Run in this process; why there is no record, otherwise."""
-    from pfgnn.experiments.run import run  # slow to import, and not needed to plan
+    """Do a run in this process and gather its record. Return the error message if it fails, otherwise None."""
+    from pfgnn.experiments.run import run  # imported here because it is slow
 
     try:
         run(job.config, job.directory, device=device, resume="last")
         _gather_if_finished(job)
-    except Exception as error:  # the other runs go on, as they do in processes of their own
+    except Exception as error:  # a failure must not stop the other runs
         return explain(error)
     return None
 
 
 def _start(job: Job, configs: Path, device: str) -> "subprocess.Popen[bytes]":
+    """Start a run in a new process."""
     job.directory.parent.mkdir(parents=True, exist_ok=True)
     settings = [word for override in job.overrides for word in ("--set", override)]
     command = [*PFGNN, "train", str(configs / job.row.config), "--out", str(job.directory), "--device", device]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with _log(job).open("wb") as log:  # the process keeps its own handle
+    with _log(job).open("wb") as log:  # the process has its own handle of the file
         return subprocess.Popen(
             [*command, *settings, "--resume"], stdout=subprocess.DEVNULL, stderr=log, env=environment
         )
 
 
 def _finish(job: Job, process: "subprocess.Popen[bytes]") -> str | None:
-    """Gather the record of a run that ended; why there is none, otherwise."""
+    """Gather the record of a run that ended. Return the error message if it failed, otherwise None."""
     lines = _log(job).read_text(errors="replace").split("\n")
     said = next((line.strip() for line in reversed(lines) if line.strip()), "nothing on stderr")
     if process.returncode != 0:
@@ -191,19 +214,20 @@ def _finish(job: Job, process: "subprocess.Popen[bytes]") -> str | None:
 
 
 def _gather_if_finished(job: Job) -> bool:
+    """Gather the record of a run if there is one. Return whether there is one."""
     path = job.directory / RECORD
     if not path.exists():
         return False
     record: Record = read_json(path)
     if not isinstance(record.get("config"), dict):
-        raise InputError(f"{path} must be a run's record, but it has no config")
+        raise InputError(f"{path} must be the record of a run, but it has no config")
     _check_same(record["config"], job.config, path)
     gather(job.results, config_mapping(job.config), record)
     return True
 
 
 def _log(job: Job) -> Path:
-    """What a run says on stderr, beside its directory."""
+    """The file with the stderr of a run, next to the run directory."""
     return job.directory.with_suffix(".log")
 
 
@@ -212,7 +236,13 @@ def _without_seed_and_fold(config: Config) -> Config:
 
 
 def _check_same(found: Record, wanted: Config, path: Path) -> None:
-    """A ValueError unless the config in a file is the wanted one; a setting it lacks has its default."""
+    """Raise an InputError unless a stored config is the wanted one.
+
+    Args:
+        found: The stored config. A setting that it lacks has its default value.
+        wanted: The config of the row.
+        path: File of the stored config, for the message.
+    """
     try:
         config = parse_config(found)
     except (TypeError, ValueError) as error:
@@ -222,12 +252,12 @@ def _check_same(found: Record, wanted: Config, path: Path) -> None:
     if changed:
         raise InputError(
             f"{path} must come from the config of its row, but there {', '.join(changed)}; "
-            "move it away to run the row anew"
+            "move it away to run the row again"
         )
 
 
 def _settings(mapping: Record, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Every setting by its dotted key."""
+    """All settings of a nested dictionary, each with its dotted name."""
     for key, value in mapping.items():
         if isinstance(value, dict) and value:
             yield from _settings(value, f"{prefix}{key}.")

@@ -1,4 +1,4 @@
-"""The finished runs of a table's row in one file, results/TABLE/ROW.json."""
+"""The file results/TABLE/ROW.json, which holds the records of all finished runs of a row."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,10 +17,10 @@ class Gathered:
     """All finished runs of a row.
 
     Args:
-        table: its folder's name.
-        row: its file's name.
-        config: what the runs share, so without seed and fold.
-        runs: their records without the config, each with its seed and fold, in this order.
+        table: Name of the table, which is the name of the folder.
+        row: Name of the row, which is the name of the file without .json.
+        config: Config of all runs, without seed and fold.
+        runs: Records of the runs, without the config, but with seed and fold. They are sorted by seed and fold.
     """
 
     table: str
@@ -29,18 +29,18 @@ class Gathered:
     runs: list[Record]
 
     def run_keys(self) -> set[Key]:
-        """Seed and fold of each run."""
+        """The seed and the fold of each run."""
         return {(run["seed"], run["fold"]) for run in self.runs}
 
 
 def shared_config(config: Mapping[str, Any]) -> Record:
-    """A config's values without the seed and the fold."""
+    """The values of a config, without seed and fold."""
     data = {key: value for key, value in config["data"].items() if key != "fold"}
     return {**{key: value for key, value in config.items() if key != "seed"}, "data": data}
 
 
 def read_gathered(path: Path) -> Gathered:
-    """The runs that a file of :func:`gather` holds."""
+    """Read a file that :func:`gather` wrote."""
     content = read_json(path)
     place = {"table": path.parent.name, "row": path.stem}
     runs = content.get("runs")
@@ -63,9 +63,12 @@ def read_gathered(path: Path) -> Gathered:
 
 
 def gather(path: Path, config: Mapping[str, Any], record: Record) -> None:
-    """Add the record of a finished run to its row's file, whole or not at all.
+    """Add the record of a finished run to the file of its row. A crash leaves the old file as it was.
 
-    Args: path: of the row's file.  config: all settings of the run.  record: of the run.
+    Args:
+        path: File of the row.
+        config: All settings of the run.
+        record: Record of the run.
     """
     seed, fold = config["seed"], config["data"]["fold"]
     run = {"seed": seed, "fold": fold, **{name: record[name] for name in record if name not in ("config", "seed")}}

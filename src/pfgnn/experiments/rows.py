@@ -1,4 +1,4 @@
-"""A row of a table: a model, the runs that measure it, and what is reported of them."""
+"""A row of a table: a model, its runs, and the numbers that are reported."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,15 +8,15 @@ Statistic = Literal["mean", "median", "max", "min", "std", "total"]
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that each run's record holds, and how a row's runs become one.
+    """A number of a run's record, and the statistic over all runs of a row.
 
     Args:
-        column: of the paper's table, or of our own beside it.
-        path: keys into the record, joined by dots.
-        of: keys of what the number is divided by, where it counts something.
-        statistic: over the runs; "total" adds up the counts.
-        scale: by which the number is multiplied, 100 for percentages.
-        digits: after the point.
+        column: Title of the column, in the paper's table or added by us.
+        path: Keys of the number in the record, joined by dots.
+        of: Keys of a number by which it is divided, for counts; None for no division.
+        statistic: Statistic over the runs. "total" shows the sums of both counts, as "3 of 1000".
+        scale: Factor, such as 100 for percentages.
+        digits: Digits after the decimal point.
     """
 
     column: str
@@ -32,15 +32,15 @@ class Row:
     """One model of a table: a config, run once for each seed and fold.
 
     Args:
-        title: the model, and the dataset where the table has several. Must equal the title of the paper's row.
-        name: of its files.
-        config: a file below the folder of configs.
-        overrides: of the config.
-        measures: what is reported of it.
-        seeds: 0 to this, without it.
-        folds: number of folds; None for fixed parts.
-        grid: which grid, T and K, for a cell of a grid.
-        shared: the table whose row of this name is the same runs; they are run once.
+        title: The model, after the dataset if the table has several. Must equal the title of the paper's row.
+        name: Name of its files.
+        config: Config file, relative to the folder of configs.
+        overrides: Changes of the config.
+        measures: Numbers that are reported.
+        seeds: Number of seeds, counted from 0.
+        folds: Number of folds; None for a dataset with fixed parts.
+        grid: Title of the grid, T and K, if the row is a cell of a grid.
+        shared: Another table that has a row with the same name and the same runs. The runs are stored there only.
     """
 
     title: str
@@ -54,26 +54,31 @@ class Row:
     shared: str | None = None
 
     def run_keys(self) -> list[tuple[int, int | None]]:
-        """Seed and fold of each run."""
+        """The seed and the fold of each run."""
         folds = [None] if self.folds is None else range(self.folds)
         return [(seed, fold) for seed in range(self.seeds) for fold in folds]
 
 
 @dataclass(frozen=True)
 class TableSpec:
-    """What a table shows, and its rows in order."""
+    """A table.
+
+    Args:
+        title: What the table shows.
+        rows: The rows, in order.
+    """
 
     title: str
     rows: tuple[Row, ...]
 
 
 def alone(backbone: str) -> tuple[str, ...]:
-    """Overrides for the backbone without particles."""
+    """The overrides for a backbone alone, without steps and particles."""
     return f"model.backbone={backbone}", "model.steps=0"
 
 
 def file_name(title: str) -> str:
-    """A title as a file name: "LCC, RNI 12.5 %" becomes lcc-rni-12.5."""
+    """The file name of a title: "LCC, RNI 12.5 %" becomes lcc-rni-12.5."""
     kept = "".join(letter if letter.isalnum() or letter == "." else " " for letter in title.lower())
     return "-".join(kept.split())
 
@@ -86,15 +91,25 @@ def make_row(
     seeds: int = 1,
     folds: int | None = None,
 ) -> Row:
-    """A row whose file is named after its title; see :class:`Row`."""
+    """Make a row whose files are named after its title.
+
+    Args:
+        title: See :class:`Row`.
+        config: Config file without .yaml, relative to the folder of configs.
+        overrides: See :class:`Row`.
+        measures: See :class:`Row`.
+        seeds: See :class:`Row`.
+        folds: See :class:`Row`.
+    """
     return Row(title, file_name(title), f"{config}.yaml", overrides, measures, seeds, folds)
 
 
 def _score(column: str, score: str = "accuracy", part: str = "test", scale: float = 100, digits: int = 2) -> Measure:
+    """A metric on a part of the data."""
     return Measure(column, f"results.{part}.scores.{score}", scale=scale, digits=digits)
 
 
-# Both rules for telling a pair apart, each with its control; never one without the others.
+# Pairs told apart by both rules, each with its false alarms. They are always reported together.
 PAIRS = (
     Measure("told apart, paper's rule", "pairs.paper_told_apart", "pairs.pairs"),
     Measure("false alarms of that rule", "pairs.paper_false_alarms", "pairs.controls", "total"),

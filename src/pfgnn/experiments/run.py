@@ -1,4 +1,4 @@
-"""One run: from a config to a directory with the config, the metrics, checkpoints, and the record of the result."""
+"""Do one run of a config. Its directory holds the config, the metrics, the checkpoints and the record of the result."""
 
 import time
 import zlib
@@ -33,7 +33,17 @@ from pfgnn.training.targets import Standardise
 
 @dataclass
 class Run:
-    """A config with its data, on its devices."""
+    """A config and its data, ready for training and evaluation.
+
+    Args:
+        config: All settings.
+        fabric: The devices.
+        dataset: The dataset.
+        parts: Graph numbers of each part.
+        inputs: What the model needs to know about the data.
+        examples: The graphs on the device.
+        checksum: Checksum of the dataset.
+    """
 
     config: Config
     fabric: Fabric
@@ -45,10 +55,10 @@ class Run:
 
     @staticmethod
     def open(config: Config, device: str) -> "Run":
-        """Load the data onto the device."""
+        """Load the data onto the device: "cpu", "cuda" or "auto"."""
         fabric = make_fabric(device, config.training.precision)
         dataset = load_data(config.data, config.model)
-        if (pairs := config.evaluation.pairs) is not None:  # refused now, not after the training
+        if (pairs := config.evaluation.pairs) is not None:  # raise an error now, not after training
             threshold(dataset.task.outputs, pairs.draws, pairs.draws, pairs.level)
         found = parts(config.data, dataset)
         resident = Resident(dataset, fabric.device)
@@ -58,10 +68,10 @@ class Run:
 
     @property
     def draws(self) -> Draws:
-        """How the run's model is tested."""
+        """How predictions are drawn in the test."""
         of = self.config.evaluation
         return Draws(
-            evaluation_seed(self.config.seed) + 1,  # the seed before is that of validation
+            evaluation_seed(self.config.seed) + 1,  # validation uses the seed before it
             of.draws,
             of.average,
             of.relabel,
@@ -69,7 +79,16 @@ class Run:
         )
 
     def evaluate(self, model: nn.Module, scaler: Standardise | None) -> dict[str, Any]:
-        """Results of every test part, of validation too, and of the pairs: {"results": ..., "pairs": ...}."""
+        """Test a model.
+
+        Args:
+            model: The model, on the device.
+            scaler: Maps predictions back to the units of the targets; None if the targets were not standardised.
+
+        Returns:
+            {"results": ..., "pairs": ...}: results of the validation part and of each test part by name, and results
+            of the pairs, or None.
+        """
         forward = Forward(model, self.fabric, self.config.evaluation.particles)
         results = {}
         for name in dict.fromkeys([*(["validation"] if "validation" in self.parts else []), *self.config.data.tests]):
@@ -107,15 +126,16 @@ def run(
     tensorboard: bool = False,
     report: Callable[[Status], None] = lambda status: None,
 ) -> dict[str, Any]:
-    """Train and test, or go on where the directory's run stopped; the record of the result.
+    """Train and test a model, and return the record of the result.
 
     Args:
-        config: what to run.
-        directory: of this run alone; made if absent.
+        config: All settings.
+        directory: Run directory. It is created if it does not exist.
         device: "cpu", "cuda" or "auto".
-        resume: "no" refuses a directory that holds a run; "last" and "previous" go on from that checkpoint.
-        tensorboard: write the metrics for TensorBoard too.
-        report: gets the status of the training now and then.
+        resume: "no" starts a new run, and raises an error if the directory holds a run. "last" continues from the last
+            checkpoint, if there is one. "previous" continues from the checkpoint before the last.
+        tensorboard: Whether to write the metrics for TensorBoard too.
+        report: Called during training with the status.
     """
     identity = config_mapping(config)
     check_directory(directory, resume)
@@ -173,21 +193,40 @@ def run(
 
 
 def evaluate_run(directory: Path, *, device: str = "auto", overrides: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Test a finished run's weights again: {"results": ..., "pairs": ...}, the record's if nothing is overridden."""
+    """Test the weights of a finished run again.
+
+    Args:
+        directory: Run directory.
+        device: "cpu", "cuda" or "auto".
+        overrides: Changes of the config, such as "evaluation.particles=64". Without any, the results are those of the
+            record.
+
+    Returns:
+        {"results": ..., "pairs": ...}, see :meth:`Run.evaluate`.
+    """
     record = read_record(directory)
     config = read_config(directory / CONFIG, overrides)
     this = Run.open(config, device)
     if this.checksum != record["data"]:
         raise InputError(
-            f"{config.data.name} must be the data of the run, checksum {record['data']}, but has {this.checksum}; "
-            "is PFGNN_DATA set as it was?"
+            f"{config.data.name} must be the data of the run, with checksum {record['data']}, but its checksum is "
+            f"{this.checksum}; check that PFGNN_DATA is set as it was in the training"
         )
     model, scaler = load_weights(directory, record["selected"])
     return this.evaluate(model.to(this.fabric.device), scaler)
 
 
 def load_weights(directory: Path, selected: str) -> tuple[nn.Module, Standardise | None]:
-    """The model of a run with its selected weights, and how to map its predictions back; no data is needed."""
+    """Load the model of a finished run. The data is not needed.
+
+    Args:
+        directory: Run directory.
+        selected: "best" for the best weights, otherwise the last weights are loaded.
+
+    Returns:
+        The model, and the map of its predictions back to the units of the targets; None if the targets were not
+        standardised.
+    """
     path = directory / (files.BEST if selected == "best" else files.LAST)
     tensors, state = files.read_checkpoint(path)
     config = read_config(directory / CONFIG)
@@ -198,7 +237,7 @@ def load_weights(directory: Path, selected: str) -> tuple[nn.Module, Standardise
 
 
 def checksum(dataset: Dataset) -> str:
-    """A checksum of a dataset's arrays and parts, to know it again."""
+    """A checksum of the arrays and parts of a dataset."""
     crc = 0
     for name, array in sorted({**dataset.arrays(), **dataset.splits}.items()):
         crc = zlib.crc32(array.tobytes(), zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), crc))

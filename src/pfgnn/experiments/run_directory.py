@@ -1,4 +1,4 @@
-"""What a run directory holds. Needs no torch, so that a wrong directory is refused at once."""
+"""The files of a run directory. This module does not import torch, so that checks of a directory are fast."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -12,13 +12,13 @@ Resume = Literal["no", "last", "previous"]
 
 
 def check_directory(directory: Path, resume: Resume) -> None:
-    """Refuse a directory that holds a run, unless that run is to go on."""
+    """Raise an InputError if a new run would overwrite the run in a directory."""
     if resume == "no" and (directory / CONFIG).exists():
         raise InputError(f"{directory} must be a new directory, but it holds a run; resume it or choose another")
 
 
 def read_record(directory: Path) -> dict[str, Any]:
-    """The record of a finished run, or a sentence that says what is missing."""
+    """Read the record of a finished run. If there is none, the InputError says why."""
     path = directory / RECORD
     if not path.exists():
         started = (directory / CONFIG).exists()

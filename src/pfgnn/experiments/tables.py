@@ -1,4 +1,4 @@
-"""All tables by name, and where their records lie."""
+"""All tables by name, and the files of their records."""
 
 from pathlib import Path
 
@@ -11,10 +11,16 @@ TABLES: dict[str, TableSpec] = {**PAPER_TABLES, **OUR_TABLES}
 
 
 def find_table(name: str) -> TableSpec:
-    """The table of a name, or a sentence with the names there are."""
+    """The table with this name. If there is none, the InputError lists all names."""
     return choose("name", name, TABLES)
 
 
 def row_path(results: Path, table: str, row: Row) -> Path:
-    """Where the records of a table's row lie."""
+    """The file with the records of a row.
+
+    Args:
+        results: Folder of the records.
+        table: Name of the table.
+        row: Row of the table.
+    """
     return results / (row.shared or table) / f"{row.name}.json"

@@ -51,10 +51,12 @@ class TrainingConfig:
         weight_decay: Weight decay of the optimiser.
         clip: Largest norm of the gradient; None for no clipping.
         schedule: Schedule of the learning rate.
-        gamma: Weight of the policy loss, see :class:`pfgnn.training.Objective`.
-        baseline: Baseline of the policy loss.
-        credit: What the policy loss rewards: all draws of a graph alike ("graph"), or each particle ("particle").
-        entropy: Weight of the policy's entropy.
+        gamma: γ, weight of the policy loss, see :class:`pfgnn.training.Objective`. It trains a learned policy.
+        baseline: Baseline of the policy loss for ``credit: graph``: the mean loss of the other graphs of the batch
+            ("leave_one_out"), or 0 ("none").
+        credit: What the policy loss rewards: all draws of a graph equally, by its loss ("graph"), or each particle by
+            how much the loss grows without it ("particle").
+        entropy: Weight of the policy's entropy. A larger weight spreads the draws over more vertices.
         standardise: Whether to scale regression targets to mean 0 and standard deviation 1 over the training part.
             Predictions are mapped back.
         validate_every: Epochs between two validations.
