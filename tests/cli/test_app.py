@@ -11,6 +11,7 @@ from pfgnn.cli.demo import demo
 from pfgnn.experiments.demo_config import DemoConfig
 
 
+@pytest.mark.slow
 def test_demo_prints_a_table_and_writes_record_and_pictures(tmp_path: Path) -> None:
     done = pfgnn("demo", "--out", tmp_path / "out", "--updates", 1, "--particles", 2, "--steps", 1)
     assert done.returncode == 0, done.stderr

@@ -62,6 +62,7 @@ def test_it_repeats_bit_for_bit(result: DemoResult) -> None:
         assert torch.equal(p, q)
 
 
+@pytest.mark.slow
 def test_pfgnn_learns_two_classes() -> None:
     """Integration: a few dozen updates are enough to tell two circulants apart, fresh copies included."""
     torch.manual_seed(0)

@@ -122,6 +122,7 @@ class TestSymmetry:
     def test_backbones(self, name: str, dtype: torch.dtype, device: torch.device) -> None:
         self.check(build(BACKBONES[name]()).to(device, dtype))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", OPTIONS)
     def test_options(self, name: str, dtype: torch.dtype, device: torch.device) -> None:
         self.check(OPTIONS[name]().to(device, dtype))
@@ -138,6 +139,7 @@ class TestSymmetry:
         model = make(GIN(D), in_channels=0).to(dtype)
         testing.assert_relabelling_invariant(model, torch.zeros(41, 0, dtype=dtype), circulant_edges(41, 1, 9))
 
+    @pytest.mark.slow
     def test_without_the_noise_only_the_distribution_is_kept(self) -> None:
         """Relabelled, with fresh noise: another output each time, the same mean (4.5 standard errors)."""
         model = build(GIN(D), in_channels=0, steps=2)
@@ -213,6 +215,7 @@ class TestLimits:
 class TestOptions:
     """An option that is ignored keeps every symmetry; so each must be seen to do something."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", [name for name in OPTIONS if name != "default"])
     def test_it_changes_the_output(self, name: str) -> None:
         outputs = []
@@ -305,6 +308,7 @@ class TestNothingBreaks:
         assert all(field.isfinite().all() for step in output.trace for field in step)
         assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", BACKBONES)
     @pytest.mark.parametrize("case", ["one node", "no edges", "isolated nodes", "huge", "tiny", "zero", "one particle"])
     def test_edge_cases(self, name: str, case: str, dtype: torch.dtype) -> None:
@@ -319,6 +323,7 @@ class TestNothingBreaks:
         x = x * {"huge": 1e30, "tiny": 1e-30, "zero": 0.0}.get(case, 1.0)
         self.assert_finite(model, x, edge_index, edge_attr)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", OPTIONS)
     def test_options_on_one_node_and_on_huge_features(self, name: str) -> None:
         x, edge_index, _ = random_graph(12, 18, 3)

@@ -223,6 +223,7 @@ def exact(model: PFGNN, edges: Tensor) -> Tensor:
 
 
 class TestPaths:
+    @pytest.mark.slow
     @pytest.mark.parametrize("policy", ["uniform", "mlp"])
     @pytest.mark.parametrize("steps", [1, 2, 3])
     def test_no_bias_and_less_variance_than_with_replacement(self, steps: int, policy: str) -> None:

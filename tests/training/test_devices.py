@@ -67,6 +67,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BATCHES)
 def test_an_update_is_that_of_one_process(found: Found, case: str) -> None:
     names = [name for name in found.alone if name.startswith(f"{case}/")]
@@ -77,6 +78,7 @@ def test_an_update_is_that_of_one_process(found: Found, case: str) -> None:
             torch.testing.assert_close(process[name], found.alone[name], rtol=1e-5, atol=1e-9 * largest, msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("level", ["graph", "node"])
 def test_every_graph_is_predicted_once_and_in_order(found: Found, level: str, part: str) -> None:
@@ -86,6 +88,7 @@ def test_every_graph_is_predicted_once_and_in_order(found: Found, level: str, pa
     assert len(want.unique(dim=0)) > 1 or part == "one"
 
 
+@pytest.mark.slow
 def test_sums_means_and_rows_over_devices(found: Found) -> None:
     for process in found.both:
         assert (process["sum"].tolist(), process["mean"].tolist()) == ([3.0], [1.5])
@@ -93,6 +96,7 @@ def test_sums_means_and_rows_over_devices(found: Found) -> None:
     assert (found.alone["sum"].tolist(), len(found.alone["rows"])) == ([1.0], 0)
 
 
+@pytest.mark.slow
 def test_buffers_are_the_same_everywhere(found: Found) -> None:
     """Else each process would validate a model of its own."""
     one, other = found.both
@@ -101,6 +105,7 @@ def test_buffers_are_the_same_everywhere(found: Found) -> None:
     assert [name for name in names if not torch.equal(one[name], other[name])] == []
 
 
+@pytest.mark.slow
 def test_a_run_is_that_of_one_process(found: Found) -> None:
     one, other = found.records
     assert one["results"] == other["results"]  # also where the best weights come late
@@ -117,6 +122,7 @@ def test_a_run_is_that_of_one_process(found: Found) -> None:
 def test_only_the_first_process_writes(found: Found) -> None:
     assert [path for path in (found.folder / "of-1").rglob("*") if path.suffix != ".pfgnn"] == []
     assert {path.name for path in (found.folder / "of-0" / "even").iterdir()} == {BEST, LAST, "metrics.jsonl"}
+@pytest.mark.slow
     names = {BEST, LAST, PREVIOUS, "metrics.jsonl", "config.yaml", "record.json"}
     assert {path.name for path in (found.folder / "run").iterdir()} == names
 

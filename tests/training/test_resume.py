@@ -122,6 +122,7 @@ def resumed(folder: Path, case: str) -> Trainer:
     return again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CONFIGS)
 def test_stopped_before_any_update(tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = made(tmp_path / "whole", case)
@@ -139,6 +140,7 @@ def test_stopped_before_any_update(tmp_path: Path, case: str, monkeypatch: pytes
         assert_same(tmp_path / "whole", folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["each update", "each validation", "first validation"])
 def test_stopped_between_a_validation_and_its_checkpoint(tmp_path: Path, case: str) -> None:
     """The line of that validation is in metrics.jsonl already, and must not be there twice."""

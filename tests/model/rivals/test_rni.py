@@ -40,6 +40,7 @@ def test_one_draw_separates_even_relabelled_copies(share: float) -> None:
     assert (a - b).abs().max() > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_the_mean_over_draws_is_an_invariant(share: float) -> None:
     torch.manual_seed(2)  # weights whose mean output tells what 1-WL does not; training would find such
