@@ -61,7 +61,7 @@ def test_the_record(finished: Path) -> None:
     assert list(record["results"]) == ["validation", "test"]
     for result in record["results"].values():
         assert (result["metric"], len(result["draws"])) == ("accuracy", 3)
-        assert result["value"] == sum(result["draws"]) / 3
+        assert result["value"] == pytest.approx(sum(result["draws"]) / 3)
     assert record["pairs"] is None
 
 
