@@ -7,14 +7,15 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 PYTEST  = $(BIN)/pytest --numprocesses 2 --durations 10
 ROUNDS ?= 3
 
-.PHONY: demo test check lint fast machines bench clean
+.PHONY: demo test check lint fast coverage machines bench clean
 
 demo: $(VENV)/.installed  ## train GIN and PF-GNN on CSL, print the table, write the pictures
 	$(BIN)/pfgnn demo
 
-test: $(VENV)/.installed-dev  ## set up, then the linters and all tests, with their coverage
+test: $(VENV)/.installed-dev  ## set up, then the linters and all tests, with the coverage of the fast ones
 	@$(MAKE) --no-print-directory lint
-	$(PYTEST) --cov
+	$(PYTEST) -m 'not slow' --cov
+	$(PYTEST) -m slow
 
 check: lint fast  ## the linters and the fast tests, in under two minutes, where it is already set up
 
@@ -25,6 +26,9 @@ lint:  ## ruff and mypy
 
 fast:  ## the tests that are not marked slow
 	$(PYTEST) -m 'not slow'
+
+coverage: $(VENV)/.installed-dev  ## the coverage of all tests, which take half as long again
+	$(PYTEST) --cov
 
 machines: $(VENV)/.installed-dev  ## all tests as other machines would run them, in random orders, ROUNDS times
 	$(BIN)/python -m tests.machines --rounds $(ROUNDS) --numprocesses 2
