@@ -50,19 +50,24 @@ class Run(NamedTuple):
         return done.returncode == 0
 
 
-def make_runs(rounds: int, seed: int, arguments: list[str]) -> list[Run]:
-    """All ways, so many times; each run has a seed of its own, which follows from the first."""
-    ways = [dict(zip(NAMES, way, strict=True)) for _ in range(rounds) for way in WAYS]
-    return [Run(way, ["--shuffle", "--seed", str(seed + n), *arguments]) for n, way in enumerate(ways)]
+def make_runs(rounds: int, seed: int, cores: int, arguments: list[str]) -> list[Run]:
+    """All ways, so many times; each run has a seed of its own, which follows from the first, and no idle core."""
+    runs = []
+    for number, way in enumerate(WAYS * rounds):
+        processes = max(1, cores // int(way[-1]))
+        options = ["--numprocesses", str(processes), "--shuffle", "--seed", str(seed + number)]
+        runs.append(Run(dict(zip(NAMES, way, strict=True)), [*options, *arguments]))
+    return runs
 
 
 def main() -> None:
     """Run all of them, then say which failed and how to repeat those."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, usage="python -m tests.machines [options] [pytest's options]")
     parser.add_argument("--rounds", type=int, default=3, help="how often each way is run")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31), help="of the first run")
-    known, arguments = parser.parse_known_args()
-    runs = make_runs(known.rounds, known.seed, arguments)
+    parser.add_argument("--cores", type=int, default=2, help="how many threads there are in all")
+    known, arguments = parser.parse_known_args()  # what is not known is for pytest
+    runs = make_runs(known.rounds, known.seed, known.cores, arguments)
     failed = []
     for number, run in enumerate(runs, start=1):
         print(f"\n{number} of {len(runs)}: {run.name}\n{run.command}", flush=True)
