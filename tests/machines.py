@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
     def passes(self) -> bool:
         """Run it; its output goes where this program's goes."""
-        environment = {name: value for name, value in os.environ.items() if name not in NAMES}
+        environment = {name: value for name, value in os.environ.items() if name not in self.settings}
         environment |= {name: value for name, value in self.settings.items() if value is not None}
         done = subprocess.run([sys.executable, "-m", "pytest", *self.arguments], env=environment, check=False)
         return done.returncode == 0
@@ -56,7 +56,8 @@ def make_runs(rounds: int, seed: int, cores: int, arguments: list[str]) -> list[
     for number, way in enumerate(WAYS * rounds):
         processes = max(1, cores // int(way[-1]))
         options = ["--numprocesses", str(processes), "--shuffle", "--seed", str(seed + number)]
-        runs.append(Run(dict(zip(NAMES, way, strict=True)), [*options, *arguments]))
+        settings = dict(zip(NAMES, way, strict=True)) | {"OMP_WAIT_POLICY": "PASSIVE"}  # ten times faster on busy cores
+        runs.append(Run(settings, [*options, *arguments]))
     return runs
 
 
