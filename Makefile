@@ -4,19 +4,34 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench clean
+PYTEST  = $(BIN)/pytest --numprocesses 2 --durations 10
+ROUNDS ?= 3
+
+.PHONY: demo test check lint fast coverage machines bench clean
 
 demo: $(VENV)/.installed  ## train GIN and PF-GNN on CSL, print the table, write the pictures
 	$(BIN)/pfgnn demo
 
-test: $(VENV)/.installed-dev  ## set up, then everything `check` runs
-	@$(MAKE) --no-print-directory check
+test: $(VENV)/.installed-dev  ## set up, then the linters and all tests, with the coverage of the fast ones
+	@$(MAKE) --no-print-directory lint
+	$(PYTEST) -m 'not slow' --cov
+	$(PYTEST) -m slow
 
-check:  ## ruff + mypy + pytest in an environment that is already set up
+check: lint fast  ## the linters and the fast tests, in under two minutes, where it is already set up
+
+lint:  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses 2
+
+fast:  ## the tests that are not marked slow
+	$(PYTEST) -m 'not slow'
+
+coverage: $(VENV)/.installed-dev  ## the coverage of all tests, which take half as long again
+	$(PYTEST) --cov
+
+machines: $(VENV)/.installed-dev  ## all tests as other machines would run them, in random orders, ROUNDS times
+	$(BIN)/python -m tests.machines --rounds $(ROUNDS)
 
 bench: $(VENV)/.installed-dev  ## measure on this CPU, and write results/bench/
 	$(BIN)/python -m benchmarks.graphs
@@ -24,7 +39,7 @@ bench: $(VENV)/.installed-dev  ## measure on this CPU, and write results/bench/
 	$(BIN)/python -m benchmarks.cpu --rounds 7
 
 clean:  ## remove the environment and everything the tools left behind
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* build src/*.egg-info
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("pfgnn needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + "; try: make PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'

@@ -1,21 +1,63 @@
-"""Shared fixtures: dtypes, devices, and the folder of benchmark files."""
+"""Shared fixtures: dtypes, devices, the seed of the run, and the folder of benchmark files."""
 
 import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from tests.suite import shuffled
 
 if not torch.cuda.is_available():  # before anybody imports triton
     os.environ["TRITON_INTERPRET"] = "1"
 
-torch.set_num_threads(1)  # the graphs are tiny, and the workers share the cores
+if "OMP_NUM_THREADS" not in os.environ:
+    torch.set_num_threads(1)  # the graphs are tiny, and the workers share the cores
 
 DEVICES = [
     "cpu",
     pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")),
 ]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seed", type=int, help="what tests draw at random, and the order of --shuffle; by default fresh")
+    parser.addoption("--shuffle", action="store_true", help="run the tests in a random order")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    option, of_the_first = config.option, getattr(config, "workerinput", {})  # which pytest-xdist has for the others
+    if option.seed is None:
+        option.seed = of_the_first.get("seed", random.SystemRandom().randrange(2**32))
+    if getattr(option, "hypothesis_seed", "not installed") is None:
+        option.hypothesis_seed = option.seed
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """All processes of pytest-xdist have the seed of the first one."""
+    node.workerinput["seed"] = node.config.option.seed
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.shuffle:
+        items[:] = shuffled(items, config.option.seed)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    again = f"--seed {config.option.seed}" + (" --shuffle" if config.option.shuffle else "")
+    terminalreporter.write_line(f"To draw the same numbers again: pytest {again}")
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """A number that is another one in each run. The run prints it, and --seed gives it back."""
+    of_the_run: int = request.config.option.seed
+    return of_the_run
 
 
 @pytest.fixture(params=[torch.float32, torch.float64], ids=["float32", "float64"])

@@ -37,6 +37,7 @@ def test_importing_it_imports_nothing_slow(module: str) -> None:
     assert loaded(f"import {module}") == set()
 
 
+@pytest.mark.slow
 def test_a_name_brings_what_it_needs() -> None:
     assert "torch" not in loaded("from pfgnn import Graph")
     assert "torch" in loaded("from pfgnn import PFGNN, GIN")

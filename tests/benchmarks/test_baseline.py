@@ -146,11 +146,17 @@ def test_resampling_keeps_the_mean_weight() -> None:
     torch.testing.assert_close(new_log_w.exp(), raw / raw.sum(0))
 
 
-@pytest.mark.parametrize("shape", [ZINC, CSL], ids=["ZINC", "CSL"])
-def test_a_step_reaches_every_parameter(shape: Shape) -> None:
-    theirs, _, batch = small(shape, width=20, particles=2, steps=1)
-    before = [parameter.detach().clone() for parameter in theirs.parameters()]
+@pytest.mark.parametrize(("shape", "steps"), [(ZINC, 1), (CSL, 2)], ids=["ZINC", "CSL"])
+def test_a_step_reaches_every_parameter(shape: Shape, steps: int) -> None:
+    """Away from the first weights, where a bias before a norm has no gradient but rounding errors.
+
+    The vertices of CSL's graphs are alike, so that policy and observation learn from no step before the second.
+    """
+    theirs, _, batch = small(shape, width=20, particles=2, steps=steps)
+    theirs.double()
+    with torch.no_grad():
+        for parameter in theirs.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
     BaselineStep(theirs, 0.1, 1.0)(batch)
-    moved = [not torch.equal(a, b) for a, b in zip(before, theirs.parameters(), strict=True)]
-    still = [name for (name, _), has in zip(theirs.named_parameters(), moved, strict=True) if not has]
-    assert still == []
+    still = [name for name, p in theirs.named_parameters() if p.grad is None or not (p.grad.abs() > 1e-9).any()]
+    assert still == ["policy.2.bias"]  # a shift of all scores changes none

@@ -36,6 +36,7 @@ def console() -> Console:
 RATES = {"bytes a second": 1e9} | {f"{p} operations a second": 1e12 for p in ("float32", "tf32", "bf16")}
 
 
+@pytest.mark.slow
 def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)  # its bf16 stops the process on some CPUs
     monkeypatch.setattr(shapes, "sr25", lambda: (rook(4), shrikhande()))  # which are quick to make

@@ -12,6 +12,7 @@ from pfgnn.experiments.demo import run_demo
 from pfgnn.model.registries import SETTINGS
 
 
+@pytest.mark.slow
 def test_demo_prints_a_table_and_writes_record_and_pictures(tmp_path: Path) -> None:
     done = pfgnn("demo", "--out", tmp_path / "out", "--updates", 1, "--particles", 2, "--steps", 1)
     assert done.returncode == 0, done.stderr

@@ -23,6 +23,7 @@ def test_list_names_every_dataset_and_what_is_here(tmp_path: Path) -> None:
     assert "generated on demand" in done.stdout
 
 
+@pytest.mark.slow
 def test_prepare_info_verify(tmp_path: Path) -> None:
     done = pfgnn("data", "prepare", "connectivity", "--out", tmp_path / "connectivity.pfgnn")
     assert done.returncode == 0, done.stderr
@@ -61,6 +62,7 @@ def test_all_rejects_go_into_a_file_and_brackets_in_paths_are_no_markup(tmp_path
     assert len(rejects.read_text().splitlines()) == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

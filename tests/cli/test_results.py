@@ -50,6 +50,7 @@ def test_curves_of_runs_are_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "picture.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_reproduce_runs_what_is_missing_and_prints_the_table(tmp_path: Path) -> None:
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "connectivity.yaml").write_text(

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.suite import slow
 
 CODE = """
 import sys
@@ -22,25 +23,25 @@ finally:
         ("--help", 0, "particle filter"),
         ("train --help", 0, "Train a model and test it"),
         ("tables", 0, "table14"),
-        ("data list", 0, "connectivity"),
-        ("train missing.yaml", 2, "missing.yaml must be a config that can be read"),
-        ("train good.yaml --set model.width=a", 2, "model.width must be an integer"),
-        ("train good.yaml --out run", 2, "run must be a new directory, but it holds a run"),
-        ("train good.yaml --set data.name=zink", 2, "name must be one of csl, sr25"),
-        ("train good.yaml --set data.name=missing.pfgnn", 2, "missing.pfgnn: No such file"),
-        ("evaluate missing", 2, "missing must hold a finished run, but no run is there"),
-        ("evaluate run --set evaluation.particels=3", 2, "did you mean particles?"),
-        ("predict missing new.g6", 2, "missing must hold a finished run, but no run is there"),
-        ("predict run new.g6", 2, "new.g6: No such file"),
-        ("demo --particles 0", 2, "particles must be at least 1, but it is 0"),
-        ("inspect missing.g6", 2, "missing.g6: No such file"),
-        ("data info zink", 2, "name must be one of csl, sr25"),
-        ("data info missing.pfgnn", 2, "missing.pfgnn: No such file"),
-        ("data convert missing.csv out.pfgnn", 2, "missing.csv: No such file"),
-        ("reproduce table0", 2, "name must be one of table1"),
-        ("reproduce table14", 2, "connectivity.yaml must be a config that can be read"),
-        ("report", 2, "results must hold records"),
-        ("curves missing", 2, "missing must be a run directory or its metrics.jsonl"),
+        slow("data list", 0, "connectivity"),
+        slow("train missing.yaml", 2, "missing.yaml must be a config that can be read"),
+        slow("train good.yaml --set model.width=a", 2, "model.width must be an integer"),
+        slow("train good.yaml --out run", 2, "run must be a new directory, but it holds a run"),
+        slow("train good.yaml --set data.name=zink", 2, "name must be one of csl, sr25"),
+        slow("train good.yaml --set data.name=missing.pfgnn", 2, "missing.pfgnn: No such file"),
+        slow("evaluate missing", 2, "missing must hold a finished run, but no run is there"),
+        slow("evaluate run --set evaluation.particels=3", 2, "did you mean particles?"),
+        slow("predict missing new.g6", 2, "missing must hold a finished run, but no run is there"),
+        slow("predict run new.g6", 2, "new.g6: No such file"),
+        slow("demo --particles 0", 2, "particles must be at least 1, but it is 0"),
+        slow("inspect missing.g6", 2, "missing.g6: No such file"),
+        slow("data info zink", 2, "name must be one of csl, sr25"),
+        slow("data info missing.pfgnn", 2, "missing.pfgnn: No such file"),
+        slow("data convert missing.csv out.pfgnn", 2, "missing.csv: No such file"),
+        slow("reproduce table0", 2, "name must be one of table1"),
+        slow("reproduce table14", 2, "connectivity.yaml must be a config that can be read"),
+        slow("report", 2, "results must hold records"),
+        slow("curves missing", 2, "missing must be a run directory or its metrics.jsonl"),
     ],
 )
 def test_torch_is_not_imported_for_a_wrong_argument(

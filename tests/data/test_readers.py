@@ -100,6 +100,7 @@ def test_zinc_keeps_the_files_edges_with_their_bonds(folder: Path) -> None:
     assert bare.edge_channels is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["qm9-film"], indirect=True)
 def test_qm9_film_reproduces_the_published_standardised_targets(folder: Path) -> None:
     dataset = readers.qm9_film(folder)
@@ -116,6 +117,7 @@ def test_qm9_film_reproduces_the_published_standardised_targets(folder: Path) ->
     assert sum(map(len, parts)) == len(set.union(*parts)) == len(dataset)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["qm9"], indirect=True)
 def test_qm9_bonds_are_as_long_as_bonds(folder: Path) -> None:
     dataset = readers.qm9(folder)

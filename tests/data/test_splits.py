@@ -145,6 +145,7 @@ def test_scaffold_split_lets_small_scaffolds_fill_the_gaps() -> None:
         scaffold_split(["a"], (1, 1, 1))
 
 
+@pytest.mark.slow
 def test_the_published_split_of_molhiv(data_dir: Path) -> None:
     """What is left by train is divided as published; all 41,127 molecules agree too, but take half a minute."""
     pytest.importorskip("rdkit")

@@ -17,6 +17,7 @@ def test_every_dataset_has_facts() -> None:
     assert FACTS.keys() == ENTRIES.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENTRIES)
 def test_published_facts_hold_and_the_dataset_iterates(name: str, data_dir: Path) -> None:
     if ENTRIES[name].files and find(name, data_dir) is None:

@@ -9,6 +9,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from tests.suite import slow
 
 from pfgnn.graphs import (
     Graph,
@@ -89,6 +90,7 @@ def classes_agreed_with_nauty(graphs: list[Graph]) -> int:
     return len(pairs)
 
 
+@pytest.mark.slow
 def test_every_graph_with_up_to_seven_nodes() -> None:
     graphs = [from_networkx(graph) for graph in nx.graph_atlas_g()[1:]]
     assert classes_agreed_with_nauty(graphs) == len(graphs) == 1252
@@ -162,6 +164,7 @@ def _brute_force(left: Graph, right: Graph) -> int:
     return sum(left.relabel(names) == right for names in _renamings(left.num_nodes))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_each_engine")
 def test_edge_labels_count() -> None:
     rng = np.random.default_rng(3)
@@ -231,7 +234,7 @@ def large_pairs() -> dict[str, tuple[Graph, Graph]]:
 
 
 @pytest.mark.usefixtures("_each_engine")
-@pytest.mark.parametrize("name", ["regular", "pieces", "cfi", "cubic"])
+@pytest.mark.parametrize("name", ["regular", slow("pieces"), slow("cfi"), slow("cubic")])
 def test_large_graphs(name: str) -> None:
     graph, other = large_pairs()[name]
     copy = graph.relabel(np.random.default_rng(8).permutation(graph.num_nodes))

@@ -3,6 +3,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from tests.suite import slow
 
 from pfgnn.graphs import (
     Graph,
@@ -16,7 +17,7 @@ from pfgnn.graphs import (
     to_sparse6,
 )
 
-SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 61, 62, 63, 64, 65, 130]
+SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 61, 62, 63, 64, slow(65), slow(130)]
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -135,6 +135,7 @@ def test_regular_graphs_stay_one_cell() -> None:
     assert not refine(random_regular(200, 4, np.random.default_rng(0))).any()
 
 
+@pytest.mark.slow
 def test_large_random_graph() -> None:
     rng = np.random.default_rng(0)
     edges = random_graph(100_000, 500_000, rng).edges

@@ -152,8 +152,8 @@ def test_messages_go_from_source_to_target(kind: type[Stack]) -> None:
     changed = x.clone()
     changed[0] += 1  # node 0 sends to node 1 only
     difference = (backbone(x, edge_index, edge_attr) - backbone(changed, edge_index, edge_attr)).abs().amax(1)
-    assert difference[1] > 0
-    assert difference[2] == 0
+    assert difference[1] > 1e-3
+    assert difference[2] < 1e-5
 
 
 def test_bad_arguments() -> None:

@@ -106,6 +106,7 @@ def test_a_particle_alone_predicts_what_its_path_predicts() -> None:
         torch.testing.assert_close(output.prediction[0], predictions[v * N + w])
 
 
+@pytest.mark.slow
 def test_the_error_falls_like_one_over_root_k() -> None:
     model = build()
     exact = exact_features(model, enumerate_tree(model, X, EDGES))[0]
@@ -115,6 +116,7 @@ def test_the_error_falls_like_one_over_root_k() -> None:
     assert slope == pytest.approx(-0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_sampled_mean_is_unbiased() -> None:
     model = build()
     exact = exact_features(model, enumerate_tree(model, X, EDGES))[0]

@@ -68,7 +68,7 @@ def test_random_individualisation_differs_by_particle_and_is_reproducible() -> N
 def test_one_shared_colouring_becomes_k() -> None:
     H = torch.randn(5, 1, D)
     part = Multiplicative(D)
-    assert torch.equal(apply(part, H), apply(part, H.expand(-1, K, -1)))
+    torch.testing.assert_close(apply(part, H), apply(part, H.expand(-1, K, -1)))
 
 
 def test_a_draw_that_is_not_valid_changes_nothing() -> None:

@@ -87,7 +87,7 @@ def test_foreign_backbone_reads_raw_edge_features(name: str) -> None:
     assert edge_attr is not None
     testing.assert_relabelling_invariant(model, x, edge_index, edge_attr)
     first = model(x, edge_index, edge_attr).prediction
-    assert not torch.equal(first, model(x, edge_index, -edge_attr).prediction)
+    assert not torch.allclose(first, model(x, edge_index, -edge_attr).prediction)
 
 
 def test_edge_features_of_one_axis() -> None:
@@ -113,7 +113,7 @@ def test_gnns_that_read_edges_and_those_that_do_not_go_together() -> None:
         model = PFGNN.paper(GINE(D), 1, in_channels=3, edge_channels=3, **options).eval()
         assert edge_attr is not None
         first = model(x, edge_index, edge_attr).prediction
-        assert not torch.equal(first, model(x, edge_index, -edge_attr).prediction)
+        assert not torch.allclose(first, model(x, edge_index, -edge_attr).prediction)
 
 
 def test_edges_without_features_get_a_constant() -> None:

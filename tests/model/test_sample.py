@@ -97,7 +97,7 @@ class TestOneStep:
     def test_a_graphs_draws_do_not_depend_on_its_batch(self) -> None:
         whole, part = (first_step(SKEWED, 2, GRAPHS["random"], many=many) for many in (50, 20))
         assert torch.equal(whole.vertices[:20], part.vertices)
-        assert torch.equal(whole.log_weights[:20], part.log_weights)
+        torch.testing.assert_close(whole.log_weights[:20], part.log_weights)
 
     def test_the_gradient_through_the_weights_is_that_of_the_expectation(self) -> None:
         """It is exact with all vertices, and nearly exact with fewer, where it compares only the drawn ones."""
@@ -223,6 +223,7 @@ def exact(model: PFGNN, edges: Tensor) -> Tensor:
 
 
 class TestPaths:
+    @pytest.mark.slow
     @pytest.mark.parametrize("policy", ["uniform", "mlp"])
     @pytest.mark.parametrize("steps", [1, 2, 3])
     def test_no_bias_and_less_variance_than_with_replacement(self, steps: int, policy: str) -> None:

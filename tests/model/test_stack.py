@@ -42,7 +42,9 @@ class TestDropout:
         with_it = model(0.5).eval()
         without = model(0.0).eval()
         without.load_state_dict(with_it.state_dict())
-        assert torch.equal(with_it(self.x, self.edge_index).prediction, without(self.x, self.edge_index).prediction)
+        torch.testing.assert_close(
+            with_it(self.x, self.edge_index).prediction, without(self.x, self.edge_index).prediction
+        )
 
     def test_a_seed_repeats_it_and_another_does_not(self) -> None:
         train = model().train()

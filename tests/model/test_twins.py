@@ -113,12 +113,14 @@ def assert_twins(model: PFGNN, device: torch.device) -> None:
         assert torch.equal(other, twice)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BACKBONES)
 def test_backbones(name: str, device: torch.device) -> None:
     model = PFGNN.paper(BACKBONES[name](), 2, in_channels=D, steps=2, particles=3)
     assert_twins(model, device)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 def test_options(name: str, device: torch.device) -> None:
     options = {"backbone": GIN(D, layers=1), **OPTIONS[name]()}
@@ -132,6 +134,7 @@ def spaced(tensor: Tensor) -> Tensor:
     return wide[..., 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["GIN", "PNA"])
 def test_inputs_with_strides(name: str, device: torch.device) -> None:
     model = PFGNN.paper(BACKBONES[name](), 2, in_channels=D, steps=2, particles=3).to(device)
@@ -157,6 +160,7 @@ def test_graphs_without_edges(device: torch.device) -> None:
     torch.testing.assert_close(*found, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_more_particles_than_the_kernels_resample(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weigh, "MAX_PARTICLES", 2)
     assert_twins(PFGNN.paper(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3), device)

@@ -12,6 +12,7 @@ pytest.importorskip("triton")
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_every_kernel_compiles_for_a_gpu(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     done = subprocess.run(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from tests.ops.test_kernels import NODES, SIZES, assert_twins, fresh_memory_is_nan
+from tests.suite import slow
 from torch import Tensor
 
 from pfgnn.ops import use
@@ -83,7 +84,7 @@ def test_half_precision(half: torch.dtype, device: torch.device) -> None:
     assert torch.equal(got == 0, run("plain", x.float(), 0.3, *keys(device)) == 0)
 
 
-@pytest.mark.parametrize("shape", [(1, 7), (3, 40), (3, 300), (5,)])
+@pytest.mark.parametrize("shape", [(1, 7), (3, 40), slow((3, 300)), (5,)])
 def test_twins(shape: tuple[int, ...], device: torch.device) -> None:
     rest = keys(device, PARTICLES[: shape[0] if len(shape) == 2 else 1])
     x = torch.randn(len(NODES), *shape, device=device)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 import torch
+from tests.suite import slow
 from torch import Tensor
 
 from pfgnn.ops import use
@@ -77,11 +78,12 @@ def assert_twins(compute: Callable[..., Tensor], *inputs: Tensor) -> None:
         assert None not in gradients
         found.append([out.detach(), *(gradient for gradient in gradients if gradient is not None)])
     for want, got, again in zip(*found, strict=True):
-        torch.testing.assert_close(got.double(), want, rtol=1e-5, atol=1e-5)
+        largest = float(want.abs().max()) if want.numel() else 0.0  # to which rounding errors of sums are relative
+        torch.testing.assert_close(got.double(), want, rtol=1e-5, atol=1e-5 * max(1.0, largest))
         assert torch.equal(got, again)
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (2, 70), (300,)])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 70), slow((300,))])
 @pytest.mark.parametrize("reduce", [segment_sum, segment_mean, segment_max])
 def test_reductions(reduce: Callable[[Tensor, Segments], Tensor], shape: tuple[int, ...], device: torch.device) -> None:
     torch.manual_seed(0)
@@ -102,7 +104,7 @@ def test_spread_and_neighbours(device: torch.device) -> None:
 
 
 @pytest.mark.parametrize(("residual", "relu"), [(True, True), (False, True), (False, False)])
-@pytest.mark.parametrize("shape", [(4,), (3, 40)])
+@pytest.mark.parametrize("shape", [(4,), slow((3, 40))])
 def test_norm(shape: tuple[int, ...], residual: bool, relu: bool, device: torch.device) -> None:
     torch.manual_seed(0)
     with use("triton"):
@@ -119,6 +121,7 @@ def test_norm(shape: tuple[int, ...], residual: bool, relu: bool, device: torch.
     assert_twins(lambda wide, *rest: compute(wide[..., :-3], *rest), wide, *parameters, *([x] if residual else []))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relu", [True, False])
 def test_norm_with_weights_of_the_nodes(relu: bool, device: torch.device) -> None:
     torch.manual_seed(0)
@@ -176,8 +179,8 @@ def test_batch_norm(
 
 @pytest.mark.parametrize("after", ["nothing", "norm", "residual"])
 @pytest.mark.parametrize("edge_features", [True, False])
-@pytest.mark.parametrize("particles", [1, 3])
-@pytest.mark.parametrize(("towers", "each"), [(2, 7), (3, 4), (1, 8), (1, 3)])
+@pytest.mark.parametrize("particles", [slow(1), 3])
+@pytest.mark.parametrize(("towers", "each"), [(2, 7), slow(3, 4), slow(1, 8), slow(1, 3)])
 def test_pna(towers: int, each: int, particles: int, edge_features: bool, after: str, device: torch.device) -> None:
     """Values with few bits, so that messages are exact and some are equal. Equal ones share the gradient."""
     torch.manual_seed(0)
@@ -387,6 +390,7 @@ def test_resample(alpha: float, systematic: bool, device: torch.device) -> None:
     assert_twins(lambda w: resample(w, alpha, systematic, noise_key)[1], log_weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("M", [1, 64, 257, 20_000])
 def test_columns_are_summed_whatever_the_number_of_rows(M: int, device: torch.device) -> None:
     from pfgnn.ops.triton.rows import sum_columns

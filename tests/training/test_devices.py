@@ -67,6 +67,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BATCHES)
 def test_an_update_is_that_of_one_process(found: Found, case: str) -> None:
     names = [name for name in found.alone if name.startswith(f"{case}/")]
@@ -77,6 +78,7 @@ def test_an_update_is_that_of_one_process(found: Found, case: str) -> None:
             torch.testing.assert_close(process[name], found.alone[name], rtol=1e-5, atol=1e-9 * largest, msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("level", ["graph", "node"])
 def test_every_graph_is_predicted_once_and_in_order(found: Found, level: str, part: str) -> None:
@@ -86,6 +88,7 @@ def test_every_graph_is_predicted_once_and_in_order(found: Found, level: str, pa
     assert len(want.unique(dim=0)) > 1 or part == "one"
 
 
+@pytest.mark.slow
 def test_sums_means_and_rows_over_devices(found: Found) -> None:
     for process in found.both:
         assert (process["sum"].tolist(), process["mean"].tolist()) == ([3.0], [1.5])
@@ -93,6 +96,7 @@ def test_sums_means_and_rows_over_devices(found: Found) -> None:
     assert (found.alone["sum"].tolist(), len(found.alone["rows"])) == ([1.0], 0)
 
 
+@pytest.mark.slow
 def test_buffers_are_the_same_everywhere(found: Found) -> None:
     """Else each process would validate a model of its own."""
     one, other = found.both
@@ -101,6 +105,7 @@ def test_buffers_are_the_same_everywhere(found: Found) -> None:
     assert [name for name in names if not torch.equal(one[name], other[name])] == []
 
 
+@pytest.mark.slow
 def test_a_run_is_that_of_one_process(found: Found) -> None:
     one, other = found.records
     assert one["results"] == other["results"]  # also where the best weights come late
@@ -108,12 +113,16 @@ def test_a_run_is_that_of_one_process(found: Found) -> None:
     assert (one["devices"], found.record["devices"]) == (2, 1)
     for part, result in found.record["results"].items():
         mine = one["results"][part]
-        assert mine.pop("spread") == pytest.approx(result.pop("spread"), rel=1e-3)  # weights agree up to rounding
-        assert mine == result
+        assert (mine.keys(), mine["metric"]) == (result.keys(), result["metric"])
+        for name in ("value", "draws", "scores"):  # weights agree up to rounding
+            assert mine[name] == pytest.approx(result[name], rel=1e-4), name
+        for name in ("std", "spread"):  # differences of such numbers
+            assert mine[name] == pytest.approx(result[name], abs=1e-4 * result["value"]), name
     lines = [json.loads(line) for line in (found.folder / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [line["update"] for line in lines] == [3]
 
 
+@pytest.mark.slow
 def test_only_the_first_process_writes(found: Found) -> None:
     assert [path for path in (found.folder / "of-1").rglob("*") if path.suffix != ".pfgnn"] == []
     assert {path.name for path in (found.folder / "of-0" / "even").iterdir()} == {BEST, LAST, "metrics.jsonl"}

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -50,10 +49,11 @@ def assert_same(one: Path, other: Path, how: str = "") -> None:
         assert [key for key in mine if not torch.equal(mine[key], theirs[key])] == [], how
 
 
-def test_a_run_killed_again_and_again_ends_with_the_same_weights(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_run_killed_again_and_again_ends_with_the_same_weights(tmp_path: Path, seed: int) -> None:
+    """At other moments in each run of the tests; they follow from its seed, and from how fast the machine is."""
     training = {"epochs": 8, "batch_size": 4, "checkpoint_every": 2, "schedule": ScheduleConfig("plateau", patience=1)}
     config = written(tmp_path / "config.yaml", small(packed(tmp_path), training))
-    seed = random.SystemRandom().randrange(2**32)  # other moments each time; a failure names it
     command = [sys.executable, "-m", "tests.experiments.crashing", str(config), str(tmp_path), str(seed), str(KILLS)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -122,6 +122,7 @@ def resumed(folder: Path, case: str) -> Trainer:
     return again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CONFIGS)
 def test_stopped_before_any_update(tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = made(tmp_path / "whole", case)
@@ -139,6 +140,7 @@ def test_stopped_before_any_update(tmp_path: Path, case: str, monkeypatch: pytes
         assert_same(tmp_path / "whole", folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["each update", "each validation", "first validation"])
 def test_stopped_between_a_validation_and_its_checkpoint(tmp_path: Path, case: str) -> None:
     """The line of that validation is in metrics.jsonl already, and must not be there twice."""

@@ -42,8 +42,8 @@ def test_messages_go_from_source_to_target() -> None:
     changed = x.clone()
     changed[0] += 1  # node 0 sends to node 1 only
     difference = (backbone(x, edge_index) - backbone(changed, edge_index)).abs().amax(1)
-    assert difference[1] > 0
-    assert difference[2] == 0
+    assert difference[1] > 1e-3
+    assert difference[2] < 1e-5
 
 
 def test_bad_order() -> None:
