@@ -71,6 +71,13 @@ def device(request: pytest.FixtureRequest) -> torch.device:
     return torch.device(request.param)
 
 
+@pytest.fixture
+def on_the_gpu_where_there_is_one(device: torch.device) -> None:
+    """For tests of kernels: Triton compiles them for a GPU if there is one, and interprets them otherwise."""
+    if torch.cuda.is_available() and device.type == "cpu":
+        pytest.skip("where there is a GPU, Triton's kernels are compiled for it, not interpreted")
+
+
 @pytest.fixture(autouse=True)
 def _fixed_parameters() -> None:
     torch.manual_seed(0)  # parameters only; the model's own draws never touch the global generator

@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.data.loader_samples import CLASSES, NODES, REGRESSION, assert_near, build, own_keys, predict, random_dataset
 from torch import Tensor
 from torch_geometric.data import Batch as PyGBatch
 
@@ -18,37 +19,8 @@ from pfgnn.data import loader as loading
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Loader, Resident
-from pfgnn.data.padding import MOST_LOOPS, PADDING_SIZE, pad_batch
+from pfgnn.data.padding import pad_batch
 from pfgnn.data.task import Task
-from pfgnn.model import GIN, GINE, PFGNN
-from pfgnn.testing import TOLERANCE
-
-CLASSES = Task("graph", 3, "cross_entropy", "accuracy")
-REGRESSION = Task("graph", 2, "l1", "mae")
-NODES = Task("node", 3, "cross_entropy", "accuracy")
-
-
-def random_dataset(seed: int, graphs: int, task: Task = CLASSES, nodes: int = 6, bare: bool = False) -> Dataset:
-    """Random directed graphs with loops, some of one node or without edges; bare ones have only targets."""
-    rng = np.random.default_rng(seed)
-    node_counts = rng.integers(1, nodes + 1, graphs)
-    chosen = [rng.random((n, n)) < rng.choice([0, 0.4]) for n in node_counts]
-    edges = np.concatenate([np.stack(np.nonzero(matrix)) for matrix in chosen], axis=1)
-    N, E = int(node_counts.sum()), edges.shape[1]
-    rows = N if task.level == "node" else graphs
-    y = rng.random((rows, 2)) if task.loss == "l1" else rng.integers(0, task.outputs, (rows, 1))
-    parts: dict[str, Any] = {
-        "x": rng.integers(0, 5, (N, 2)),
-        "edge_attr": rng.integers(0, 4, (E, 1)),
-        "pos": rng.random((N, 3), dtype=np.float32),
-        "key": rng.integers(-(2**62), 2**62, graphs),
-        "node_categories": (5, 5),
-        "edge_categories": (4,),
-    }
-    edge_counts = np.array([matrix.sum() for matrix in chosen])
-    return Dataset.from_arrays(
-        "random", task, node_counts=node_counts, edge_counts=edge_counts, edges=edges, y=y, **({} if bare else parts)
-    )
 
 
 def by_loop(dataset: Dataset, graphs: list[int]) -> dict[str, Tensor]:
@@ -87,34 +59,9 @@ def assert_equals_loop(batch: GraphBatch, dataset: Dataset, graphs: list[int]) -
         assert torch.equal(got.cpu(), tensor), name
 
 
-def build(dataset: Dataset, **options: Any) -> PFGNN:
-    """A small model, built as the dataset says."""
-    model = PFGNN.paper(
-        GIN(8, 2) if dataset.edge_channels is None else GINE(8, 2),
-        dataset.task.outputs,
-        in_channels=dataset.in_channels,
-        edge_channels=dataset.edge_channels,
-        steps=2,
-        particles=3,
-        level="node" if dataset.task.level == "node" else "graph",
-        **options,
-    )
-    return model.eval()
-
-
-def own_keys(batch: GraphBatch) -> list[int]:
-    """The keys of a batch's graphs."""
-    found: list[int] = batch.tensors()["graph_key"].tolist()
-    return found
-
-
 def keys(loader: Loader, epoch: int, start: int = 0) -> list[list[int]]:
     """The keys of each batch's graphs."""
     return [own_keys(batch) for batch in loader.epoch(epoch, start)]
-
-
-def predict(model: PFGNN, batch: GraphBatch) -> Tensor:
-    return model(batch).prediction
 
 
 @settings(max_examples=60, deadline=None)
@@ -231,63 +178,6 @@ def test_a_graph_has_the_same_key_and_prediction_in_any_batch() -> None:
     assert_near(predict(model, together), alone[shuffled])
     part = dataset.subset([7, 2])
     assert_near(predict(model, Resident(part).collate([1, 0])), alone[[2, 7]])
-
-
-def assert_near(got: Tensor, want: Tensor) -> None:
-    torch.testing.assert_close(got, want, rtol=TOLERANCE[want.dtype], atol=TOLERANCE[want.dtype])
-
-
-@pytest.mark.parametrize("multiple", [1, 2, 7, 64, 100])
-@pytest.mark.parametrize("task", [CLASSES, REGRESSION, NODES], ids=["classes", "regression", "nodes"])
-def test_padding_adds_graphs_and_nothing_else(task: Task, multiple: int, device: torch.device) -> None:
-    dataset = random_dataset(7, 23, task)
-    model = build(dataset).to(device)
-    resident = Resident(dataset, device)
-    for plain, batch in zip(
-        Loader(resident, batch_size=9), Loader(resident, batch_size=9, pad=(multiple, multiple)), strict=True
-    ):
-        n, e = len(plain.batch), plain.edge_index.shape[1]
-        N, E = len(batch.batch), batch.edge_index.shape[1]
-        graphs = -(-multiple // PADDING_SIZE)
-        assert N % multiple == E % multiple == 0
-        assert n + graphs <= N < n + graphs + 2 * multiple  # more, if the loops need the nodes
-        assert torch.bincount(batch.edge_index[1, e:] - n, minlength=1).max() <= MOST_LOOPS
-        assert torch.equal(*batch.edge_index[:, e:])
-        assert e <= E < e + multiple
-        rows = n if task.level == "node" else plain.num_graphs
-        real = {"x": n, "batch": n, "pos": n, "edge_attr": e, "y": rows}
-        for name, length in {**real, "graph_key": plain.num_graphs, "sizes": plain.num_graphs}.items():
-            assert torch.equal(getattr(batch, name)[:length], getattr(plain, name)), name
-        assert torch.equal(batch.edge_index[:, :e], plain.edge_index)
-        assert len(batch.tensors()["y"]) == (N if task.level == "node" else plain.num_graphs + graphs)
-        assert batch.real_graphs == plain.num_graphs
-        assert torch.equal(batch.real.nonzero()[:, 0], torch.arange(plain.num_graphs, device=device))
-        sizes = torch.bincount(batch.batch)
-        assert torch.equal(batch.sizes, sizes)
-        assert len(sizes) == len(own_keys(batch)) == batch.num_graphs == plain.num_graphs + graphs
-        assert 1 <= sizes[plain.num_graphs :].min() <= sizes[plain.num_graphs :].max() <= -(-(N - n) // graphs)
-        assert (batch.batch.diff() >= 0).all()
-        assert (batch.edge_index[1].diff() >= 0).all()
-        assert_near(predict(model, batch)[:rows], predict(model, plain))
-
-
-@pytest.mark.parametrize("task", [CLASSES, NODES], ids=["classes", "nodes"])
-def test_padding_knows_the_level_when_there_are_as_many_graphs_as_nodes(task: Task) -> None:
-    dataset = random_dataset(8, 5, task, nodes=1)
-    plain = Resident(dataset).collate(range(5))
-    batch = pad_batch(plain, 8, 8)
-    assert len(plain.tensors()["y"]) == len(plain.batch) == plain.num_graphs == 5
-    assert len(batch.tensors()["y"]) == (8 if task is NODES else 6)
-    assert len(predict(build(dataset), batch)) == len(batch.tensors()["y"])
-
-
-def test_padding_makes_few_shapes() -> None:
-    dataset = random_dataset(9, 400)
-    shapes = {
-        pad: {(len(b.batch), b.edge_index.shape[1]) for b in Loader(dataset, batch_size=16, shuffle=True, pad=pad)}
-        for pad in (None, (64, 64))
-    }
-    assert len(shapes[64, 64]) <= 6 < len(shapes[None])
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,12 @@ def test_no_two_rows_of_a_table_are_the_same_run() -> None:
         assert len(configs) == len(set(configs))
 
 
+def test_every_row_of_a_table_has_a_name_of_its_own() -> None:
+    for table in TABLES.values():
+        for names in ([row.name for row in table.rows], [row.title for row in table.rows]):
+            assert len(names) == len(set(names))
+
+
 def test_a_row_runs_every_seed_with_every_fold() -> None:
     row = next(row for row in TABLES["table2"].rows if row.title == "PF-GNN")
     assert len(row.run_keys()) == 20

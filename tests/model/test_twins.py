@@ -19,6 +19,7 @@ from pfgnn.model.resample import ESSResampling, NoResampling, SystematicResampli
 from pfgnn.ops import use, weigh
 
 pytest.importorskip("triton")
+pytestmark = pytest.mark.usefixtures("on_the_gpu_where_there_is_one")
 
 D = 6
 BACKBONES: dict[str, Callable[[], nn.Module]] = {
@@ -73,12 +74,6 @@ OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "straight through": lambda: {"individualise": StraightThrough(Additive(D)), "sample": Distinct()},
     "systematic, below a threshold": lambda: {"resample": ESSResampling(SystematicResampling(), 0.9), "pool": "sum"},
 }
-
-
-@pytest.fixture(autouse=True)
-def on_the_gpu_where_there_is_one(device: torch.device) -> None:
-    if torch.cuda.is_available() and device.type == "cpu":
-        pytest.skip("where there is a GPU, Triton's kernels are compiled for it, not interpreted")
 
 
 def one_pass(model: PFGNN, inputs: tuple[Tensor | None, ...], mode: str) -> tuple[list[Tensor], list[Tensor]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.ops.test_kernels import NODES, SIZES, assert_twins, fresh_memory_is_nan
+from tests.ops.kernel_samples import NODES, SIZES, assert_twins, fresh_memory_is_nan
 from tests.suite import slow
 from torch import Tensor
 
@@ -15,15 +15,10 @@ from pfgnn.ops.segments import Segments, make_segments
 from pfgnn.ops.weigh import NoiseKey
 
 pytest.importorskip("triton")
+pytestmark = pytest.mark.usefixtures("on_the_gpu_where_there_is_one")
 
 MODES = ("plain", "triton")
 PARTICLES = torch.tensor([2, 3, 7])
-
-
-@pytest.fixture(autouse=True)
-def on_the_gpu_where_there_is_one(device: torch.device) -> None:
-    if torch.cuda.is_available() and device.type == "cpu":
-        pytest.skip("where there is a GPU, Triton's kernels are compiled for it, not interpreted")
 
 
 def graphs(sizes: list[int], device: torch.device) -> Segments:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.ops.test_kernels import EDGES, NODES, assert_twins, edges, fresh_memory_is_nan
+from tests.ops.kernel_samples import EDGES, NODES, assert_twins, edges, fresh_memory_is_nan
 from tests.suite import slow
 from torch import Tensor
 
@@ -11,14 +11,9 @@ from pfgnn.ops.messages import sum_messages
 from pfgnn.ops.segments import Segments, make_segments
 
 pytest.importorskip("triton")
+pytestmark = pytest.mark.usefixtures("on_the_gpu_where_there_is_one")
 
 HALF = [torch.bfloat16, torch.float16]
-
-
-@pytest.fixture(autouse=True)
-def on_the_gpu_where_there_is_one(device: torch.device) -> None:
-    if torch.cuda.is_available() and device.type == "cpu":
-        pytest.skip("where there is a GPU, Triton's kernels are compiled for it, not interpreted")
 
 
 def fast_edges(device: torch.device) -> tuple[Segments, Segments]:

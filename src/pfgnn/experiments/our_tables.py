@@ -86,7 +86,7 @@ ONE_SETTING = (
 def in_one_setting(dataset: str, title: str, measures: tuple[Measure, ...]) -> Row:
     """The row of our method on a dataset, for one of the paper's tables. Its runs are those of table one-setting."""
     row = next(row for row in ONE_SETTING if row.title == f"{dataset}, PF-GNN")
-    return replace(row, title=title, measures=measures, shared="one-setting")
+    return replace(row, title=title, name=file_name(title), measures=measures, shared=f"one-setting/{row.name}")
 
 
 def _particles(number: int) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class Row:
         seeds: Number of seeds, counted from 0.
         folds: Number of folds; None for a dataset with fixed parts.
         grid: Title of the grid, T and K, if the row is a cell of a grid.
-        shared: Another table that has a row with the same name and the same runs. The runs are stored there only.
+        shared: The row whose runs these are, as TABLE/ROW; None for a row with runs of its own.
     """
 
     title: str

@@ -23,4 +23,4 @@ def row_path(results: Path, table: str, row: Row) -> Path:
         table: Name of the table.
         row: Row of the table.
     """
-    return results / (row.shared or table) / f"{row.name}.json"
+    return results / f"{row.shared or f'{table}/{row.name}'}.json"
