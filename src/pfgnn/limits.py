@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Annotated, Any
 
 
@@ -29,13 +28,9 @@ class PartName:
 
     setting: str
 
-    def names(self) -> list[str]:
-        """All registered names. The import is here because it loads torch, which is slow."""
-        return list(import_module("pfgnn.model.registries").SETTINGS[self.setting])
-
 
 Positive = Annotated[int, Limit("at least 1", lambda value: value >= 1)]
-Several = Annotated[int, Limit("at least 2", lambda value: value >= 2)]
+AtLeastTwo = Annotated[int, Limit("at least 2", lambda value: value >= 2)]
 NonNegative = Annotated[int, Limit("at least 0", lambda value: value >= 0)]
 WalkLength = Annotated[int, Limit("0 or at least 3", lambda value: value == 0 or value >= 3)]
 Seed = Annotated[int, Limit("in 0..2**63 - 1", lambda value: 0 <= value < 2**63)]

@@ -53,7 +53,7 @@ def test_train_evaluate_and_predict(pfgnn: Command, config: Path, tmp_path: Path
     assert f"{record['results']['test']['value']:.4f}" in out
     status, out, err = pfgnn("evaluate", directory, "--device", "cpu")
     assert status == 0, err
-    assert "Compared with the record: equal, to the last bit." in out
+    assert "Compared with the record: identical." in out
     status, out, err = pfgnn("evaluate", directory, "--set", "evaluation.draws=9", "--device", "cpu")
     assert status == 0, err
     assert " 9 " in out
@@ -76,7 +76,7 @@ def test_a_record_that_is_not_met_is_said_to_differ(pfgnn: Command, config: Path
     path.write_text(json.dumps(record))
     status, out, _ = pfgnn("evaluate", "run", "--device", "cpu")
     assert status == 0
-    assert "Compared with the record: not bit for bit equal: recorded on CPU" in out
+    assert "Compared with the record: different; the record was made on CPU" in out
 
 
 def test_an_interrupted_run_says_how_to_go_on_and_does(
@@ -97,7 +97,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
         patch.setattr(loop, "SECONDS_BETWEEN_REPORTS", 0.0)
         status, out, err = pfgnn("train", config, "--out", "run", "--device", "cpu")
     assert status == 130, err
-    assert f"Stopped. Go on with: pfgnn train {config} --out run --resume" in out
+    assert f"Stopped. Go on with: pfgnn train {config} --out run --device cpu --resume" in out
     assert "epoch" in out
     assert "loss" in out
     status, _, err = pfgnn("train", config, "--out", "run", "--device", "cpu")
@@ -128,7 +128,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
         ),
         (["train", "small.yaml", "--set", "data.train=missing"], "must be one of train, validation, test, all, but it"),
         (["evaluate", "."], "must hold a finished run, but no run is there"),
-        (["evaluate", ".", "--set", "model.width=3"], "--set must change a setting of evaluation here, but it is 'm"),
+        (["evaluate", ".", "--set", "model.width=3"], "--set can only change evaluation.* here, but it is 'm"),
         (["predict", ".", "new.g6"], "must hold a finished run, but no run is there"),
     ],
 )

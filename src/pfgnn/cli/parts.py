@@ -1,6 +1,7 @@
 """The command parts."""
 
 import inspect
+import re
 
 from rich.markup import escape
 from rich.table import Table
@@ -16,5 +17,6 @@ def parts() -> None:
     for setting, registry in SETTINGS.items():
         for place, (name, made) in enumerate(registry.items()):
             first = (inspect.getdoc(made) or "").partition("\n")[0]
-            shown.add_row("" if place else f"model.{setting}", name, made.__name__, escape(first))
+            plain = re.sub(r":\w+:`(\w+)`", r"\1", first)  # cross-references as plain names
+            shown.add_row("" if place else f"model.{setting}", name, made.__name__, escape(plain))
     console.print(shown)

@@ -9,20 +9,25 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, said_again
 from pfgnn.errors import InputError
 
 Results = Annotated[Path, typer.Option(help="Folder of the records, TABLE/ROW.json.")]
 
 
-def tables() -> None:
-    """List all tables that can be run, with their rows and their number of runs."""
-    from pfgnn.experiments.tables import TABLES
+def tables(name: Annotated[str | None, typer.Argument(help="A table, to list its rows.")] = None) -> None:
+    """List all tables that can be run, or the rows of one table, with their numbers of runs."""
+    from pfgnn.experiments.tables import TABLES, find_table
 
-    shown = Table("name", "what", "rows", "runs")
-    for name, spec in TABLES.items():
-        runs = sum(len(row.run_keys()) for row in spec.rows)
-        shown.add_row(name, escape(spec.title), ", ".join(row.name for row in spec.rows), str(runs))
+    if name is None:
+        shown = Table("table", "what it shows", "rows", "runs")
+        for table, spec in TABLES.items():
+            runs = sum(len(row.run_keys()) for row in spec.rows)
+            shown.add_row(table, escape(spec.title), str(len(spec.rows)), str(runs))
+    else:
+        shown = Table("row", "title", "config", "runs")
+        for row in find_table(name).rows:
+            shown.add_row(row.name, escape(row.title), row.config, str(len(row.run_keys())))
     console.print(shown)
 
 
@@ -38,7 +43,7 @@ def reproduce(
     seeds: Annotated[int | None, typer.Option(help="Only this many seeds, from 0.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
 ) -> None:
-    """Do the missing runs of a table and continue stopped ones; print our numbers beside the paper's."""
+    """Run what is missing in a table, continue what was stopped, and print our numbers beside the paper's."""
     from pfgnn.experiments import reproduce as running
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as with Ctrl-C, the running runs are stopped too
@@ -70,7 +75,7 @@ def reproduce(
             )
         except KeyboardInterrupt:
             bar.stop()
-            console.print(f"Stopped. Go on with: pfgnn reproduce {name}", markup=False)
+            console.print(f"Stopped. Go on with: {said_again()}", markup=False, soft_wrap=True)
             raise typer.Exit(130) from None
     _print_table(results, name)
     for failure in failures:

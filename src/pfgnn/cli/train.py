@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, said_again
 from pfgnn.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def train(
                 report=report,
             )
     except KeyboardInterrupt:
-        console.print(f"Stopped. Go on with: pfgnn train {config} --out {out} --resume", markup=False)
+        console.print(f"Stopped. Go on with: {said_again('--resume')}", markup=False, soft_wrap=True)
         raise typer.Exit(130) from None
     print_results(record)
     seconds = record["seconds"]["training"]
@@ -91,7 +91,7 @@ def evaluate(
 
     overrides = tuple(settings or ())
     if wrong := [override for override in overrides if not override.startswith("evaluation.")]:
-        raise InputError(f"--set must change a setting of evaluation here, but it is {wrong[0]!r}")
+        raise InputError(f"--set can only change evaluation.* here, but it is {wrong[0]!r}")
     recorded = read_record(directory)
     check_data(read_config(directory / CONFIG, overrides).data)
 
@@ -101,7 +101,7 @@ def evaluate(
     print_results(found)
     if not overrides:
         same = all(found[key] == recorded[key] for key in ("results", "pairs"))
-        how = "equal, to the last bit" if same else f"not bit for bit equal: recorded on {recorded['device']}"
+        how = "identical" if same else f"different; the record was made on {recorded['device']}"
         console.print(f"Compared with the record: {how}.", markup=False)
 
 

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from pfgnn.data.columns import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import IntArray, rank_rows
 from pfgnn.graphs.canonical import certificate
-from pfgnn.ops.hashing import GOLDEN, mix
 
 PARTS = ("train", "validation", "test")
 FRACTIONS = (0.8, 0.1, 0.1)
@@ -201,6 +199,10 @@ def _ranks(rows: Array | None, count: int) -> Hashes:
 
 def _mix(values: Hashes) -> Hashes:
     """Mix the bits of 64-bit values with a one-to-one map (one step of SplitMix64)."""
+    import torch  # here, because it is slow to load, and the list of datasets needs none of it
+
+    from pfgnn.ops.hashing import GOLDEN, mix
+
     return mix(torch.from_numpy(values.view(np.int64)) + GOLDEN).numpy().view(np.uint64)
 
 

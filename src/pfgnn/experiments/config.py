@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pfgnn.errors import InputError
 from pfgnn.limits import (
+    AtLeastTwo,
     BelowOne,
     InsideZeroOne,
     NonNegative,
     PartName,
     Positive,
     Seed,
-    Several,
     Share,
     WalkLength,
     ZeroToOne,
@@ -164,7 +164,7 @@ class PairsConfig:
         level: Upper bound on the probability that the test tells an isomorphic pair apart, for normal outputs.
     """
 
-    draws: Several = 64
+    draws: AtLeastTwo = 64
     controls: Positive = 1000
     level: InsideZeroOne = 1e-6
 

@@ -174,7 +174,9 @@ def _within(value: Any, limits: Iterable[Limit | PartName], key: str) -> Any:
     """Return the value if it is within all limits, otherwise raise an error."""
     for limit in limits:
         if isinstance(limit, PartName):
-            _one_of(limit.names(), value, key)
+            from pfgnn.model.registries import SETTINGS  # here, because it loads torch, which is slow
+
+            _one_of(list(SETTINGS[limit.setting]), value, key)
         elif not limit.holds(value):
             raise InputError(f"{key} must be {limit.text}, but it is {value}")
     return value

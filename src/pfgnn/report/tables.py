@@ -8,7 +8,7 @@ from pfgnn.experiments.tables import TABLES
 from pfgnn.report.published import PUBLISHED, PublishedRow
 from pfgnn.report.results import read_results, summary
 
-HEADER = ("row", "column", "paper", "ours", "runs")
+HEADER = ("row", "column", "paper", "measured", "runs")
 NOT_RUN = "not run"
 
 

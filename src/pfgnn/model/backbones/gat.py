@@ -61,7 +61,7 @@ def _any(segments: Segments, like: Tensor) -> Tensor:
 
 @BACKBONES.register("gat")
 class GAT(Stack):
-    """A stack of :class:`GATLayer`.
+    """GAT: attention over the neighbours (Veličković et al., ICLR 2018). A stack of :class:`GATLayer`.
 
     Args:
         width: D.

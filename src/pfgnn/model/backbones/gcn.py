@@ -36,7 +36,7 @@ class GCNLayer(nn.Module):
 
 @BACKBONES.register("gcn")
 class GCN(Stack):
-    """A stack of :class:`GCNLayer`.
+    """GCN: a mean over the neighbours, scaled by degrees (Kipf and Welling, ICLR 2017). A stack of :class:`GCNLayer`.
 
     Args:
         width: D.

@@ -56,7 +56,7 @@ class GINELayer(GINLayer):
 
 @BACKBONES.register("gin")
 class GIN(Stack):
-    """A stack of :class:`GINLayer`.
+    """GIN: an MLP on the sum over the neighbours (Xu et al., ICLR 2019). A stack of :class:`GINLayer`.
 
     Args:
         width: D.
@@ -72,7 +72,7 @@ class GIN(Stack):
 
 @BACKBONES.register("gine")
 class GINE(GIN):
-    """A stack of :class:`GINELayer`. It needs edge features.
+    """GINE: GIN with edge features, which it needs (Hu et al., ICLR 2020). A stack of :class:`GINELayer`.
 
     Args:
         width: D.

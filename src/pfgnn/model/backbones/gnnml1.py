@@ -31,7 +31,7 @@ class GNNML1Layer(nn.Module):
 
 @BACKBONES.register("gnnml1")
 class GNNML1(Stack):
-    """A stack of :class:`GNNML1Layer`.
+    """GNNML1: sums and products of linear maps (Balcilar et al., ICML 2021). A stack of :class:`GNNML1Layer`.
 
     Args:
         width: D.

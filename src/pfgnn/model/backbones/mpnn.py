@@ -40,7 +40,7 @@ class MPNNLayer(nn.Module):
 
 @BACKBONES.register("mpnn")
 class MPNN(Stack):
-    """A stack of :class:`MPNNLayer`. It needs edge features.
+    """MPNN: an edge network and a GRU (Gilmer et al., ICML 2017). A stack of :class:`MPNNLayer`. Needs edge features.
 
     Args:
         width: D.

@@ -85,7 +85,7 @@ class PNALayer(nn.Module):
 
 @BACKBONES.register("pna")
 class PNA(Stack):
-    """A stack of :class:`PNALayer`.
+    """PNA: several aggregations, scaled by degrees (Corso et al., NeurIPS 2020). A stack of :class:`PNALayer`.
 
     Args:
         width: D.

@@ -43,7 +43,7 @@ class ChebLayer(nn.Module):
 
 @BACKBONES.register("chebnet")
 class ChebNet(Stack):
-    """A stack of :class:`ChebLayer`.
+    """ChebNet: polynomials of the Laplacian (Defferrard et al., NeurIPS 2016). A stack of :class:`ChebLayer`.
 
     Args:
         width: Width of the embeddings.
