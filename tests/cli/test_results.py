@@ -24,7 +24,9 @@ def test_tables_are_listed() -> None:
     done = pfgnn("tables")
     assert done.returncode == 0, done.stderr
     assert "Graph properties" in done.stdout
-    assert "connectivity-gin" in done.stdout
+    rows = pfgnn("tables", "table14").stdout
+    assert "connectivity-gin" in rows
+    assert "connectivity.yaml" in rows
 
 
 def test_report_prints_and_writes_what_was_run(tmp_path: Path) -> None:
