@@ -31,7 +31,7 @@ coverage: $(VENV)/.installed-dev  ## the coverage of all tests, which take half 
 	$(PYTEST) --cov
 
 machines: $(VENV)/.installed-dev  ## all tests as other machines would run them, in random orders, ROUNDS times
-	$(BIN)/python -m tests.machines --rounds $(ROUNDS)
+	$(BIN)/python -m tests.machines --rounds $(ROUNDS) --numprocesses 2
 
 bench: $(VENV)/.installed-dev  ## measure on this CPU, and write results/bench/
 	$(BIN)/python -m benchmarks.graphs

@@ -50,15 +50,11 @@ class Run(NamedTuple):
         return done.returncode == 0
 
 
-def make_runs(rounds: int, seed: int, cores: int, arguments: list[str]) -> list[Run]:
-    """All ways, so many times; each run has a seed of its own, which follows from the first, and no idle core."""
-    runs = []
-    for number, way in enumerate(WAYS * rounds):
-        processes = max(1, cores // int(way[-1]))
-        options = ["--numprocesses", str(processes), "--shuffle", "--seed", str(seed + number)]
-        settings = dict(zip(NAMES, way, strict=True)) | {"OMP_WAIT_POLICY": "PASSIVE"}  # ten times faster on busy cores
-        runs.append(Run(settings, [*options, *arguments]))
-    return runs
+def make_runs(rounds: int, seed: int, arguments: list[str]) -> list[Run]:
+    """All ways, so many times; each run has a seed of its own, which follows from the first."""
+    passive: dict[str, str | None] = {"OMP_WAIT_POLICY": "PASSIVE"}  # waiting threads sleep: far faster on busy cores
+    ways = [dict(zip(NAMES, way, strict=True)) | passive for way in WAYS * rounds]
+    return [Run(way, ["--shuffle", "--seed", str(seed + number), *arguments]) for number, way in enumerate(ways)]
 
 
 def main() -> None:
@@ -66,9 +62,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, usage="python -m tests.machines [options] [pytest's options]")
     parser.add_argument("--rounds", type=int, default=3, help="how often each way is run")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31), help="of the first run")
-    parser.add_argument("--cores", type=int, default=2, help="how many threads there are in all")
     known, arguments = parser.parse_known_args()  # what is not known is for pytest
-    runs = make_runs(known.rounds, known.seed, known.cores, arguments)
+    runs = make_runs(known.rounds, known.seed, arguments)
     failed = []
     for number, run in enumerate(runs, start=1):
         print(f"\n{number} of {len(runs)}: {run.name}\n{run.command}", flush=True)

@@ -158,7 +158,7 @@ def test_messages_go_from_source_to_target(kind: type[Stack]) -> None:
 
 def test_bad_arguments() -> None:
     x, edge_index, _ = random_graph(5, 5, D)
-    with pytest.raises(ValueError, match="norm must be one of mark, graph, batch, size, layer, none, but it is 'grph'"):
+    with pytest.raises(ValueError, match="norm must be one of graph, mark, batch, size, layer, none, but it is 'grph'"):
         GIN(D, norm="grph")
     with pytest.raises(ValueError, match="layers must be at least 1, but it is 0"):
         GCN(D, layers=0)
