@@ -37,7 +37,7 @@ class Registry(Mapping[str, "type[Part]"], Generic[Part]):
         name: str,
         settings: Mapping[str, Any],
         always: Mapping[str, Any] | None = None,
-        made_if_needed: Mapping[str, Callable[[], Any]] | None = None,
+        lazy: Mapping[str, Callable[[], Any]] | None = None,
     ) -> Part:
         """Make an object of the class with this name.
 
@@ -45,13 +45,13 @@ class Registry(Mapping[str, "type[Part]"], Generic[Part]):
             name: The name in the registry.
             settings: Arguments by name. Only those that the constructor has are passed.
             always: Arguments that every class of this kind gets.
-            made_if_needed: Functions that make further arguments, by name. They are called only for arguments that the
+            lazy: Functions that make further arguments, by name. They are called only for arguments that the
                 constructor has.
         """
         made = choose(self.kind, name, self)
         named = inspect.signature(made).parameters
         own = {key: value for key, value in settings.items() if key in named}
-        own |= {key: make() for key, make in (made_if_needed or {}).items() if key in named}
+        own |= {key: make() for key, make in (lazy or {}).items() if key in named}
         return made(**(always or {}), **own)
 
     def __getitem__(self, name: str) -> "type[Part]":

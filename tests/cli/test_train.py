@@ -15,7 +15,7 @@ from pfgnn.cli.console import console
 from pfgnn.experiments import run as running
 from pfgnn.graphs import to_graph6
 from pfgnn.training import loop
-from pfgnn.training.log import Status
+from pfgnn.training.metrics_file import Status
 
 Command = Callable[..., tuple[int, str, str]]
 

@@ -15,7 +15,7 @@ from tests.training.training_samples import graphs
 
 from pfgnn.data import Dataset, encodings, load
 from pfgnn.data.columns import Array
-from pfgnn.data.encodings import node_numbers, random_walks, walk
+from pfgnn.data.encodings import encode_nodes, random_walks, walk_returns
 from pfgnn.data.load import cache_folder
 from pfgnn.data.packed import write_packed
 from pfgnn.experiments.predict import predict_run
@@ -66,15 +66,15 @@ def test_graphs_of_many_sizes_stand_in_their_order() -> None:
 
 @pytest.mark.parametrize("cells", [1, 30, 10**6])
 def test_batches_do_not_matter(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    want = node_numbers(graphs(50), walk, 9)
+    want = encode_nodes(graphs(50), walk_returns, 9)
     monkeypatch.setattr(encodings, "CELLS", cells)
-    assert np.array_equal(node_numbers(graphs(50), walk, 9), want)
+    assert np.array_equal(encode_nodes(graphs(50), walk_returns, 9), want)
 
 
 def test_a_large_graph() -> None:
     made = Dataset.from_graphs([random_graph(600, 1800, np.random.default_rng(0))], [0.5])
     edges = [(int(i), int(j)) for i, j in made.edges.T]
-    np.testing.assert_allclose(node_numbers(made, walk, 5), direct(600, edges, 5), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(encode_nodes(made, walk_returns, 5), direct(600, edges, 5), rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -83,7 +83,7 @@ def test_the_rows_of_a_permuted_graph_are_permuted(seed: int) -> None:
     n, edges = 30, [(int(i), int(j)) for i, j in rng.integers(0, 30, (100, 2))]
     new = rng.permutation(n)
     moved = [(int(new[i]), int(new[j])) for i, j in edges]
-    one, other = (node_numbers(dataset([(n, these)]), walk, 20) for these in (edges, moved))
+    one, other = (encode_nodes(dataset([(n, these)]), walk_returns, 20) for these in (edges, moved))
     assert np.array_equal(other[new], one)
 
 
@@ -92,22 +92,22 @@ def test_rounding_does_not_tell_isomorphic_graphs_apart() -> None:
     rng = np.random.default_rng(0)
     A = rng.integers(0, 3, (50, 20, 20)).astype(np.float64)
     old = rng.permutation(20)
-    assert np.array_equal(walk(A[:, old][:, :, old], 20), walk(A, 20)[:, old])
+    assert np.array_equal(walk_returns(A[:, old][:, :, old], 20), walk_returns(A, 20)[:, old])
     plain = A / A.sum(2, keepdims=True)
-    np.testing.assert_allclose(walk(A, 2)[..., 1], np.diagonal(plain @ plain, axis1=1, axis2=2), rtol=1e-12)
+    np.testing.assert_allclose(walk_returns(A, 2)[..., 1], np.diagonal(plain @ plain, axis1=1, axis2=2), rtol=1e-12)
 
 
 def test_degrees_may_be_large() -> None:
     """The unit is then coarser, and sums are exact still."""
     A = np.array([[[0, 2.0**40], [1, 2]]])
-    np.testing.assert_allclose(walk(A, 3)[0], [[0, 1 / 3, 2 / 9], [2 / 3, 7 / 9, 20 / 27]], atol=1e-2)
-    assert (walk(np.zeros((1, 2, 2)), 3) == 0).all()
+    np.testing.assert_allclose(walk_returns(A, 3)[0], [[0, 1 / 3, 2 / 9], [2 / 3, 7 / 9, 20 / 27]], atol=1e-2)
+    assert (walk_returns(np.zeros((1, 2, 2)), 3) == 0).all()
 
 
 def test_nodes_that_are_alike_get_the_same_bits() -> None:
     """And so do all nodes of all strongly regular graphs with the same parameters."""
     made = Dataset.from_graphs(sr25(), np.arange(15))
-    assert len(np.unique(node_numbers(made, walk, 20), axis=0)) == 1
+    assert len(np.unique(encode_nodes(made, walk_returns, 20), axis=0)) == 1
 
 
 def test_categories_become_one_hot_in_their_order() -> None:
@@ -160,7 +160,7 @@ def test_a_wrong_length_gets_one_sentence(length: Any, error: type[Exception], s
 def test_the_cache_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     first = features(random_walks(graphs(20), 6))
     assert kept().is_file()
-    monkeypatch.setattr(encodings, "node_numbers", None)  # which must not be called again
+    monkeypatch.setattr(encodings, "encode_nodes", None)  # which must not be called again
     assert np.array_equal(features(random_walks(graphs(20), 6)), first)
     wide = {name: getattr(graphs(20), name).astype(np.int64) for name in ("node_counts", "edge_counts", "edges")}
     assert np.array_equal(features(random_walks(replace(graphs(20), **wide), 6)), first)  # dtypes do not matter

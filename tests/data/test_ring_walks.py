@@ -6,7 +6,7 @@ from tests.data.encoding_samples import CASES, Edges, both, dataset, features
 from tests.training.training_samples import graphs
 
 from pfgnn.data.columns import Array
-from pfgnn.data.encodings import count_ring_walks, node_numbers, ring_walks
+from pfgnn.data.encodings import count_ring_walks, encode_nodes, ring_walks
 
 
 def never_back(n: int, edges: Edges, length: int) -> Array:
@@ -32,17 +32,17 @@ def test_walks_around_rings_one_by_one(case: str) -> None:
 def test_walks_around_rings_of_random_graphs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, edges = 12, [(int(i), int(j)) for i, j in rng.integers(0, 12, (16, 2))]
-    found = node_numbers(dataset([(n, edges)]), count_ring_walks, 8)
+    found = encode_nodes(dataset([(n, edges)]), count_ring_walks, 8)
     np.testing.assert_allclose(found, never_back(n, edges, 8), rtol=1e-6)
     new = rng.permutation(n)
     moved = dataset([(n, [(int(new[i]), int(new[j])) for i, j in edges])])
-    assert np.array_equal(node_numbers(moved, count_ring_walks, 8)[new], found)
+    assert np.array_equal(encode_nodes(moved, count_ring_walks, 8)[new], found)
 
 
 def test_a_ring_counts_in_both_directions_and_from_its_tail() -> None:
     hexagon = [(i, (i + 1) % 6) for i in range(6)]
     tailed = (8, both([*hexagon, (0, 6), (6, 7)]))
-    found = np.expm1(node_numbers(dataset([tailed]), count_ring_walks, 10)).round().astype(int)
+    found = np.expm1(encode_nodes(dataset([tailed]), count_ring_walks, 10)).round().astype(int)
     assert found[:6, 3].tolist() == [2] * 6  # k = 6
     assert not found[:6, :3].any()
     assert not found[6:, 3].any()
@@ -51,13 +51,13 @@ def test_a_ring_counts_in_both_directions_and_from_its_tail() -> None:
 
 def test_trees_have_no_walks_around_rings() -> None:
     made = dataset([CASES["path"], CASES["star"], CASES["isolated"]])
-    assert not node_numbers(made, count_ring_walks, 12).any()
+    assert not encode_nodes(made, count_ring_walks, 12).any()
 
 
 def test_walks_too_many_to_count_repeat_the_last_number() -> None:
     """A complete graph of 60 vertices has more than 2^52 of them after nine steps."""
     whole = (60, [(i, j) for i in range(60) for j in range(60) if i != j])
-    found = node_numbers(dataset([whole, CASES["triangle"]]), count_ring_walks, 14)
+    found = encode_nodes(dataset([whole, CASES["triangle"]]), count_ring_walks, 14)
     assert np.isfinite(found).all()
     assert len(np.unique(found[:60], axis=0)) == 1
     grows = np.diff(found[0]) > 0

@@ -8,7 +8,7 @@ import pytest
 
 from pfgnn.experiments.demo import DIRECTORIES, demo_data, run_demo
 from pfgnn.graphs import is_isomorphic, wl_equivalent
-from pfgnn.training.log import Status
+from pfgnn.training.metrics_file import Status
 
 CHANCE = pytest.approx(0.1)
 

@@ -24,7 +24,7 @@ from pfgnn.experiments.run import Run, checksum, evaluate_run, load_weights, run
 from pfgnn.experiments.run_directory import Resume, read_record
 from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, read_checkpoint
 from pfgnn.training.evaluate import predict
-from pfgnn.training.log import Status
+from pfgnn.training.metrics_file import Status
 
 
 @pytest.fixture(scope="module")

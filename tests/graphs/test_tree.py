@@ -8,13 +8,13 @@ from pfgnn.graphs import (
     SearchTree,
     circulant,
     disjoint_union,
-    first,
-    first_largest,
-    first_smallest,
+    first_cell,
     individualise,
     is_equitable,
+    largest_cell,
     random_regular,
     refine,
+    smallest_cell,
 )
 from pfgnn.graphs.tree import TargetCell
 
@@ -22,24 +22,24 @@ COLOURS = np.array([5, 0, 0, 2, 2, 5, 5, 2, 8])  # cells {1,2}, {3,4,7}, {0,5,6}
 
 
 @pytest.mark.parametrize(
-    ("select", "expected"), [(first, [1, 2]), (first_smallest, [1, 2]), (first_largest, [3, 4, 7])]
+    ("select", "expected"), [(first_cell, [1, 2]), (smallest_cell, [1, 2]), (largest_cell, [3, 4, 7])]
 )
 def test_target_cells(select: TargetCell, expected: list[int]) -> None:
     assert select(COLOURS).tolist() == expected
     assert select(np.array([2, 0, 1])).size == 0
 
 
-def test_first_differs_from_first_smallest() -> None:
+def test_the_first_cell_is_not_always_the_smallest() -> None:
     colours = np.array([0, 0, 0, 3, 3])
-    assert first(colours).tolist() == [0, 1, 2]
-    assert first_smallest(colours).tolist() == [3, 4]
+    assert first_cell(colours).tolist() == [0, 1, 2]
+    assert smallest_cell(colours).tolist() == [3, 4]
 
 
 def test_individualise_puts_the_vertex_before_its_cell() -> None:
     assert individualise(np.array([0, 2, 2, 2, 0]), np.array([3, 4])).tolist() == [[0, 3, 3, 2, 0], [1, 2, 2, 2, 0]]
 
 
-@pytest.mark.parametrize("select", [first, first_smallest, first_largest])
+@pytest.mark.parametrize("select", [first_cell, smallest_cell, largest_cell])
 def test_every_node_is_equitable_and_finer_than_its_parent(select: TargetCell) -> None:
     graph = random_regular(8, 3, np.random.default_rng(3))
     tree = SearchTree(graph, select)

@@ -12,7 +12,7 @@ from pfgnn.cli.console import console
 from pfgnn.errors import InputError
 
 if TYPE_CHECKING:
-    from pfgnn.training.log import Status
+    from pfgnn.training.metrics_file import Status
 
 LARGEST = 100_000  # largest allowed number of steps, particles or updates
 

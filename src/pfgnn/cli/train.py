@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pfgnn.experiments.config import DataConfig
-    from pfgnn.training.log import Status
+    from pfgnn.training.metrics_file import Status
 
 Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
 Directory = Annotated[Path, typer.Argument(help="Run directory that `pfgnn train` wrote.")]

@@ -23,7 +23,7 @@ CELLS = 512 * 512  # most matrix entries in one batch, unless a single graph has
 BITS = 52  # sums of integers stay below 2^BITS, where float64 is exact
 
 Doubles = npt.NDArray[np.float64]
-Numbers = Callable[[Doubles, int], Doubles]  # takes edge counts [B, n, n] and a length, returns columns [B, n, C]
+Encoding = Callable[[Doubles, int], Doubles]  # takes edge counts [B, n, n] and a length, returns columns [B, n, C]
 
 
 def random_walks(dataset: Dataset, length: int) -> Dataset:
@@ -37,7 +37,7 @@ def random_walks(dataset: Dataset, length: int) -> Dataset:
         dataset: Any graphs, with or without node features.
         length: Steps of the longest walk, which is the number of new columns.
     """
-    return _encode(dataset, "random-walks", walk, _check_length(length, 1))
+    return _encode(dataset, "random-walks", walk_returns, _check_length(length, 1))
 
 
 def ring_walks(dataset: Dataset, length: int) -> Dataset:
@@ -62,7 +62,7 @@ def ring_walk_columns(length: int) -> int:
     return max(0, length - 2)
 
 
-def node_numbers(dataset: Dataset, numbers: Numbers, length: int) -> npt.NDArray[np.float32]:
+def encode_nodes(dataset: Dataset, numbers: Encoding, length: int) -> npt.NDArray[np.float32]:
     """Compute the columns of an encoding for all nodes, shape [N, C], without the cache."""
     columns = numbers(np.zeros((1, 1, 1)), length).shape[2]
     found = np.empty((int(dataset.node_counts.sum()), columns), dtype=np.float32)
@@ -103,7 +103,7 @@ def count_ring_walks(A: Doubles, length: int) -> Doubles:
     return np.log1p(counts)
 
 
-def walk(A: Doubles, length: int) -> Doubles:
+def walk_returns(A: Doubles, length: int) -> Doubles:
     """The columns of :func:`random_walks`: the diagonals of (D^-1 A)^k for k = 1, ..., length.
 
     They are the same bits on every machine and for every numbering of the nodes. For this, probabilities are stored as
@@ -141,7 +141,7 @@ def _adjacencies(dataset: Dataset) -> Iterator[tuple[IntArray, Doubles]]:
             yield first_node[graphs][:, None] + np.arange(n), counts.reshape(-1, n, n).astype(np.float64)
 
 
-def _encode(dataset: Dataset, name: str, numbers: Numbers, length: int) -> Dataset:
+def _encode(dataset: Dataset, name: str, numbers: Encoding, length: int) -> Dataset:
     columns = _cached(dataset, name, numbers, length)
     return replace(dataset, x=_append(dataset, columns), node_categories=None)
 
@@ -166,14 +166,14 @@ def _append(dataset: Dataset, columns: Array) -> npt.NDArray[np.float32]:
     return found
 
 
-def _cached(dataset: Dataset, name: str, numbers: Numbers, length: int) -> Array:
+def _cached(dataset: Dataset, name: str, numbers: Encoding, length: int) -> Array:
     """The columns from the cache. If they are not there, they are computed and, if possible, stored there."""
     path = cache_folder() / "encodings" / f"{name}-{VERSION}-{length}-{_checksum(dataset)}.packed"
     found = _read(path)
     columns = numbers(np.zeros((1, 1, 1)), length).shape[2]
     if found is not None and found.shape == (int(dataset.node_counts.sum()), columns) and found.dtype == np.float32:
         return found
-    made = node_numbers(dataset, numbers, length)
+    made = encode_nodes(dataset, numbers, length)
     with suppress(OSError):  # if the cache cannot be written, the columns are only computed again next time
         write_packed(path, {"columns": made}, {})
     return made

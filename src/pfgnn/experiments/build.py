@@ -160,7 +160,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         "inner": SoftResampling(config.alpha),
     }
     policy_backbone = {"backbone": lambda: _backbone(replace(config, dropout=0.0), step_layers, inputs)}
-    policy = POLICIES.make(config.policy, settings, made_if_needed=policy_backbone)
+    policy = POLICIES.make(config.policy, settings, lazy=policy_backbone)
     mark = INDIVIDUALISATIONS.make(config.individualise, settings)
     told = config.exchange
     exchange = Exchange(D, mean=told in ("both", "mean"), mark=told in ("both", "mark")) if told != "none" else False

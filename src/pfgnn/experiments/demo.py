@@ -22,7 +22,7 @@ from pfgnn.experiments.config import (
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import CONFIG
 from pfgnn.graphs import csl
-from pfgnn.training.log import Status
+from pfgnn.training.metrics_file import Status
 
 NODES = 41
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)  # the ten classes of Murphy et al., ICML 2019

@@ -26,8 +26,8 @@ from pfgnn.training.devices import make_fabric
 from pfgnn.training.distinguish import threshold
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 from pfgnn.training.examples import Examples
-from pfgnn.training.log import Status
 from pfgnn.training.loop import Trainer, evaluation_seed
+from pfgnn.training.metrics_file import Status
 from pfgnn.training.targets import Standardise
 
 

@@ -29,7 +29,7 @@ from pfgnn.graphs.refinement import is_equitable, refine, refine_many, wl_equiva
 from pfgnn.graphs.search import search
 from pfgnn.graphs.smiles import from_smiles, read_smiles, to_smiles
 from pfgnn.graphs.symmetry import Search
-from pfgnn.graphs.tree import SearchTree, TreeNode, first, first_largest, first_smallest, individualise
+from pfgnn.graphs.tree import SearchTree, TreeNode, first_cell, individualise, largest_cell, smallest_cell
 
 __all__ = [
     "Graph",
@@ -47,9 +47,7 @@ __all__ = [
     "circulant",
     "csl",
     "disjoint_union",
-    "first",
-    "first_largest",
-    "first_smallest",
+    "first_cell",
     "from_edge_list",
     "from_graph6",
     "from_networkx",
@@ -60,6 +58,7 @@ __all__ = [
     "is_equitable",
     "is_isomorphic",
     "isomorphism",
+    "largest_cell",
     "orbits",
     "paley",
     "random_graph",
@@ -72,6 +71,7 @@ __all__ = [
     "rook",
     "search",
     "shrikhande",
+    "smallest_cell",
     "to_graph6",
     "to_networkx",
     "to_pyg",

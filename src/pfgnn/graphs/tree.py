@@ -14,19 +14,19 @@ from pfgnn.graphs.refinement import refine, refine_many
 TargetCell: TypeAlias = Callable[[IntArray], IntArray]
 
 
-def first(colours: IntArray) -> IntArray:
+def first_cell(colours: IntArray) -> IntArray:
     """The vertices of the first cell with at least two members. Empty if `colours` [n] is discrete."""
     cells, _ = _open_cells(colours)
     return np.flatnonzero(colours == cells[0]) if cells.size else cells
 
 
-def first_smallest(colours: IntArray) -> IntArray:
+def smallest_cell(colours: IntArray) -> IntArray:
     """The vertices of the first of the smallest cells with at least two members. Empty if `colours` [n] is discrete."""
     cells, sizes = _open_cells(colours)
     return np.flatnonzero(colours == cells[sizes.argmin()]) if cells.size else cells
 
 
-def first_largest(colours: IntArray) -> IntArray:
+def largest_cell(colours: IntArray) -> IntArray:
     """The vertices of the first of the largest cells with at least two members. Empty if `colours` [n] is discrete."""
     cells, sizes = _open_cells(colours)
     return np.flatnonzero(colours == cells[sizes.argmax()]) if cells.size else cells
@@ -83,7 +83,7 @@ class SearchTree:
         target_cell: Picks the vertices of the target cell from a colouring. It must depend on the colours only.
     """
 
-    def __init__(self, graph: Graph, target_cell: TargetCell = first_smallest) -> None:
+    def __init__(self, graph: Graph, target_cell: TargetCell = smallest_cell) -> None:
         self.graph = graph
         self.target_cell = target_cell
         self.root = self._node(refine(graph), ())

@@ -107,16 +107,17 @@ class _PNA(torch.autograd.Function):
     """The layer with kernels. Rows are padded to multiples of 8, which matrix products are fast at.
 
     D' and F' are D and F padded. D° and F° are D + 1 and F + 1 padded: a column of ones carries the biases. M' is
-    M = N K rounded up to whole shares; see :func:`pfgnn.ops.triton.towers.share_of`. The padding is 0 in every weight
-    and in every gradient, so it changes no sum.
+    M = N K rounded up to whole shares; see :func:`pfgnn.ops.triton.pna_towers.share_of`. The padding is 0 in every
+    weight and in every gradient, so it changes no sum.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, edge_attr: Tensor | None, *rest: Any) -> Tensor:
         from pfgnn.ops.triton import pna as kernels
-        from pfgnn.ops.triton import scalers, towers
-        from pfgnn.ops.triton.maps import pad_weights
+        from pfgnn.ops.triton import pna_scalers as scalers
+        from pfgnn.ops.triton import pna_towers as towers
         from pfgnn.ops.triton.norm import activate
+        from pfgnn.ops.triton.pna_maps import pad_weights
         from pfgnn.ops.triton.rows import narrow, widen
 
         *tensors, others, delta, sources, targets = rest
@@ -150,9 +151,10 @@ class _PNA(torch.autograd.Function):
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         from pfgnn.ops.triton import pna as kernels
-        from pfgnn.ops.triton import scalers, towers
-        from pfgnn.ops.triton.maps import Maps, cut_gradients
+        from pfgnn.ops.triton import pna_scalers as scalers
+        from pfgnn.ops.triton import pna_towers as towers
         from pfgnn.ops.triton.norm import activate_backward
+        from pfgnn.ops.triton.pna_maps import Maps, cut_gradients
         from pfgnn.ops.triton.rows import padded, widen
 
         X, X_edge, r, pre, a, z, W, C, U, V, *tensors = ctx.saved_tensors

@@ -20,8 +20,8 @@ from pfgnn.training.config import TrainingConfig
 from pfgnn.training.devices import over_devices
 from pfgnn.training.evaluate import Draws, Forward
 from pfgnn.training.examples import Examples, make_loader
-from pfgnn.training.log import Metrics, Status
 from pfgnn.training.losses import class_weights
+from pfgnn.training.metrics_file import MetricsFile, Status
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
 from pfgnn.training.optimise import make_optimiser, make_schedule, set_rate
 from pfgnn.training.replay import Replayed, own_stream, replayable
@@ -96,7 +96,7 @@ class Trainer:
         self.step = Replayed(self.plain, before=self.optimiser.zero_grad) if static else self.plain
         self.forward = Forward(self.model.module, fabric, particles)
         self.validation = Validation(self.forward, examples, draws, self.scaler, task)
-        self.metrics = Metrics(folder)
+        self.metrics = MetricsFile(folder)
         self.checkpoints = Checkpoints(
             folder, identity, fabric, self.state, self.model, self.optimiser, self.schedule, self.sums, self.scaler
         )

@@ -1,6 +1,6 @@
 """The picture of docs/method.md: one step of PF-GNN on a small graph.
 
-python docs/picture.py writes docs/method.png.
+python docs/draw_method.py writes docs/method.png.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """The picture of docs/architecture.md: the packages of pfgnn, and which ones they may import.
 
-python docs/house.py writes docs/architecture.png.
+python docs/draw_architecture.py writes docs/architecture.png.
 """
 
 from pathlib import Path

@@ -37,7 +37,7 @@ class Status(NamedTuple):
     validation: float | None
 
 
-class Metrics:
+class MetricsFile:
     """The file metrics.jsonl, with one line for each validation.
 
     Args:
