@@ -57,6 +57,7 @@ POLICIES = {
     "centrality": ("model.policy=centrality",),
     "learned": LEARNED,
     "most central": MOST_CENTRAL,
+    "learned top": ("model.policy=mlp", "model.sampling=top"),
 }
 
 
