@@ -17,7 +17,7 @@ app = typer.Typer(no_args_is_help=True, help="List, show, prepare and verify dat
 REJECTS_SHOWN = 20  # rejected lines that are printed
 
 Name = Annotated[str, typer.Argument(help="Name of a dataset, see `pfgnn data list`.")]
-Root = Annotated[Path | None, typer.Option(help="Folder to look for datasets first.")]
+Root = Annotated[Path | None, typer.Option(help="Folder to search for datasets before all others.")]
 
 
 @app.command("list")
@@ -99,14 +99,14 @@ def verify(name: Name, root: Root = None) -> None:
 
 @app.command()
 def convert(
-    path: Annotated[Path, typer.Argument(help="CSV file of SMILES, graph6, sparse6 or JSON lines file, or TU folder.")],
+    path: Annotated[Path, typer.Argument(help="CSV file with SMILES, graph6 or sparse6 file, JSON lines file, or TU folder.")],
     out: Annotated[Path, typer.Argument(help="Packed file to write, such as own.pfgnn.")],
     kind: Annotated[
         str | None, typer.Option(help="Format: csv, graph6, jsonl or tu. By default the file's ending decides.")
     ] = None,
     smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
     target: Annotated[list[str] | None, typer.Option(help="CSV: name of a target column. Repeatable.")] = None,
-    features: Annotated[str, typer.Option(help="Molecules: whose features, ogb, zinc or qm9.")] = "ogb",
+    features: Annotated[str, typer.Option(help="Set of features of molecules: ogb, zinc or qm9.")] = "ogb",
     labels: Annotated[Path | None, typer.Option(help="graph6: file of the labels, one per line.")] = None,
     task: Annotated[
         str | None, typer.Option(help="classification or regression. By default the targets decide.")

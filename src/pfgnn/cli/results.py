@@ -110,7 +110,7 @@ def report(
 
 
 def curves(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories, or files like their metrics.jsonl.")],
+    runs: Annotated[list[Path], typer.Argument(help="Run directories, or metrics.jsonl files.")],
     out: Annotated[Path, typer.Option(help="Picture to write.")] = Path("curves.png"),
 ) -> None:
     """Draw training loss and validation metric by epoch. Runs in the same folder have the same colour."""

@@ -40,7 +40,7 @@ def train(
     device: Device = "auto",
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write metrics for TensorBoard too.")] = False,
 ) -> None:
-    """Train a model and test it. --resume continues a stopped run; on a CPU the result is exactly the same."""
+    """Train a model and test it. --resume continues a stopped run; on a CPU the result is as without the stop."""
     from pfgnn.experiments.config_file import read_config
     from pfgnn.experiments.run_directory import RECORD, Resume, check_directory
 
@@ -112,7 +112,7 @@ def predict(
     ],
     out: Annotated[Path, typer.Option(help="CSV table to write.")] = Path("predictions.csv"),
     draws: Annotated[int, typer.Option(help="Independent draws to average, at least 2.")] = 16,
-    particles: Annotated[int | None, typer.Option(help="K, number of particles; by default as in the test.")] = None,
+    particles: Annotated[int | None, typer.Option(help="K, number of particles; by default as the run was tested.")] = None,
     smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
     device: Device = "auto",
 ) -> None:

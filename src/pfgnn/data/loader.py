@@ -132,8 +132,8 @@ class Loader:
         seed: Seed of the order.
         pad: Pad nodes and edges to multiples of these two numbers, so that few shapes occur. None for no padding.
         rank: Number of this device, from 0.
-        world: Number of devices. Device ``rank`` gets every ``world``-th graph of a batch, from graph ``rank`` on. If
-            this gives it one graph less than other devices, it also gets the first graph of the batch.
+        world: Number of devices. Device ``rank`` gets every ``world``-th graph of a batch, from graph ``rank`` on. A
+            device that would get one graph fewer than others also gets the first graph of the batch.
     """
 
     def __init__(

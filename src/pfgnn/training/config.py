@@ -61,8 +61,8 @@ class TrainingConfig:
             Predictions are mapped back.
         validate_every: Epochs between two validations.
         patience: Training stops after more than this many validations without improvement; None for never.
-        checkpoint_every: Updates between two checkpoints. None writes one after a validation, if the last one is more
-            than ten seconds old, and older than fifty times the time it took to write.
+        checkpoint_every: Updates between two checkpoints. None writes one after a validation; at least ten seconds,
+            and fifty times the time that writing one takes, lie between two checkpoints.
         precision: "float32", "tf32" or "bf16", see :func:`pfgnn.training.devices.make_fabric`.
     """
 
