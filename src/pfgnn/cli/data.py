@@ -99,7 +99,9 @@ def verify(name: Name, root: Root = None) -> None:
 
 @app.command()
 def convert(
-    path: Annotated[Path, typer.Argument(help="CSV file with SMILES, graph6 or sparse6 file, JSON lines file, or TU folder.")],
+    path: Annotated[
+        Path, typer.Argument(help="CSV file with SMILES, graph6 or sparse6 file, JSON lines file, or TU folder.")
+    ],
     out: Annotated[Path, typer.Argument(help="Packed file to write, such as own.pfgnn.")],
     kind: Annotated[
         str | None, typer.Option(help="Format: csv, graph6, jsonl or tu. By default the file's ending decides.")

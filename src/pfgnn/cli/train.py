@@ -112,7 +112,9 @@ def predict(
     ],
     out: Annotated[Path, typer.Option(help="CSV table to write.")] = Path("predictions.csv"),
     draws: Annotated[int, typer.Option(help="Independent draws to average, at least 2.")] = 16,
-    particles: Annotated[int | None, typer.Option(help="K, number of particles; by default as the run was tested.")] = None,
+    particles: Annotated[
+        int | None, typer.Option(help="K, number of particles; by default as the run was tested.")
+    ] = None,
     smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
     device: Device = "auto",
 ) -> None:
