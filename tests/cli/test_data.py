@@ -69,7 +69,7 @@ def test_all_rejects_go_into_a_file_and_brackets_in_paths_are_no_markup(tmp_path
         (["info", "zink"], "name must be one of csl, sr25"),
         (["verify", "exp"], "exp was not found, and fetching it failed (pfgnn cannot download it)"),
         (["convert", "own.jsonl", "out.pfgnn"], "own.jsonl, line 1: this is not JSON"),
-        (["convert", "empty.csv", "out.pfgnn"], "empty.csv is empty"),
+        (["convert", "empty.csv", "out.pfgnn"], "empty.csv must have at least one line, but it is empty"),
         (["convert", "missing.csv", "out.pfgnn"], "missing.csv: No such file or directory"),
         (["convert", "own.xyz", "out.pfgnn"], "own.xyz ends in none of .csv, .g6, .s6, .jsonl"),
         (["convert", "good.jsonl", "own.jsonl/out.pfgnn"], "own.jsonl: File exists"),

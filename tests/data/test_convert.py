@@ -69,9 +69,9 @@ def test_csv_rejects_are_collected_by_line(tmp_path: Path) -> None:
     assert (len(dataset), smiles) == (4, ["O", "CO", "N", "C"])
     assert rejects == [
         Reject(6, "smiles 'C1' is not a valid molecule"),
-        Reject(7, "smiles 'S': atom type is S, but must be one of: H, C, N, O, F"),
-        Reject(8, "column 'mu' is 'one', but must be a finite number"),
-        Reject(9, "column 'gap' is '', but must be a finite number"),
+        Reject(7, "smiles 'S': atom type must be one of H, C, N, O, F, but it is S"),
+        Reject(8, "column 'mu' must be a finite number, but it is 'one'"),
+        Reject(9, "column 'gap' must be a finite number, but it is ''"),
         Reject(10, "there are 2 entries, but the header has 4"),
     ]
     with pytest.raises(ValueError, match=r"^table.csv, line 6: smiles 'C1' is not a valid molecule$"):
@@ -83,14 +83,14 @@ def test_csv_rejects_are_collected_by_line(tmp_path: Path) -> None:
     [
         (CSV, {"targets": ["homo"]}, "has no column 'homo', but has: name, smiles, mu, gap$"),
         (CSV, {"smiles_column": "mol"}, "has no column 'mol', but has: name, smiles, mu, gap$"),
-        ("smiles\nC\n", {"targets": None}, "has no column besides 'smiles', but must have at least one target$"),
-        ("smiles,mu,gap\n", {}, "has no graph, but must have at least one$"),
+        ("smiles\nC\n", {"targets": None}, "must have at least one target besides column 'smiles', but it has none$"),
+        ("smiles,mu,gap\n", {}, "must have at least one graph, but it has none$"),
         ("smiles,mu,gap\nC1,0,0\n", {"on_error": "skip"}, "all lines were rejected, line 2 since smiles 'C1' is not"),
-        ("", {}, "table.csv is empty, but must have at least one line$"),
-        (CSV, {"kind": "xml"}, "^kind is 'xml', but must be one of: csv, graph6, jsonl, tu$"),
-        (CSV, {"features": "ecfp"}, "^features is 'ecfp', but must be one of: ogb, zinc, qm9$"),
-        (CSV, {"on_error": "ignore"}, "^on_error is 'ignore', but must be one of: fail, skip$"),
-        (CSV, {"task": "ranking"}, "^task is 'ranking', but must be one of: classification, regression$"),
+        ("", {}, "table.csv must have at least one line, but it is empty$"),
+        (CSV, {"kind": "xml"}, "^kind must be one of csv, graph6, jsonl, tu, but it is 'xml'$"),
+        (CSV, {"features": "ecfp"}, "^features must be one of ogb, zinc, qm9, but it is 'ecfp'$"),
+        (CSV, {"on_error": "ignore"}, "^on_error must be one of fail, skip, but it is 'ignore'$"),
+        (CSV, {"task": "ranking"}, "^task must be one of classification, regression, but it is 'ranking'$"),
         (CSV, {"task": "classification"}, "which takes one column of targets, but there are 2$"),
     ],
 )
@@ -117,8 +117,8 @@ def test_graph6_with_labels(tmp_path: Path) -> None:
 
 def test_graph6_rejects_are_collected_by_line(tmp_path: Path) -> None:
     assert graph6(tmp_path, "0\nx\n0,1", on_error="skip").rejects == [
-        Reject(3, "its label is 'x', but must be a finite number"),
-        Reject(5, "y has 2 columns, but must have 1 like the graphs before"),
+        Reject(3, "its label must be a finite number, but it is 'x'"),
+        Reject(5, "y must have 1 columns like the graphs before, but it has 2"),
     ]
     path = write(tmp_path, "bad.g6", "A_\nA!\n")
     with pytest.raises(ValueError, match=r"^bad.g6, line 2: text has the character '!' at place 2"):
@@ -126,7 +126,7 @@ def test_graph6_rejects_are_collected_by_line(tmp_path: Path) -> None:
 
 
 def test_graph6_needs_a_label_for_each_graph(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"labels.txt has 2 lines, but must have 3, one for each graph$"):
+    with pytest.raises(ValueError, match=r"labels.txt must have 3 lines, one for each graph, but it has 2$"):
         graph6(tmp_path, "0\n1\n")
     with pytest.raises(ValueError, match=r"graphs.g6 has no targets of its own, so labels must name a file"):
         convert(tmp_path / "graphs.g6")
@@ -146,19 +146,19 @@ def test_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"x": [[1, 1]] * 3}, "x has 2 columns, but must have 1 like the graphs before"),
-        ({"x": None}, "x has 0 columns, but must have 1 like the graphs before"),
-        ({"edge_attr": None}, "edge_attr has 0 columns, but must have 1 like the graphs before"),
-        ({"y": 1}, "y has 1 columns, but must have 2 like the graphs before"),
-        ({"y": [1, "two"]}, "y is [1, 'two'], but must be a finite number or a list of them"),
-        ({"y": [1, float("nan")]}, "y is [1, nan], but must be a finite number or a list of them"),
-        ({"x": [[1], [1, 2], [1]]}, "x has rows of different lengths, but must have the same number of columns"),
-        ({"x": [[1]]}, "x has 1 rows for 3 nodes, but must have one row each"),
-        ({"x": [["C"]] * 3}, "x has dtype <U1, but must hold integers or floats of at most 64 bits"),
+        ({"x": [[1, 1]] * 3}, "x must have 1 columns like the graphs before, but it has 2"),
+        ({"x": None}, "x must have 1 columns like the graphs before, but it has 0"),
+        ({"edge_attr": None}, "edge_attr must have 1 columns like the graphs before, but it has 0"),
+        ({"y": 1}, "y must have 2 columns like the graphs before, but it has 1"),
+        ({"y": [1, "two"]}, "y must be a finite number or a list of them, but it is [1, 'two']"),
+        ({"y": [1, float("nan")]}, "y must be a finite number or a list of them, but it is [1, nan]"),
+        ({"x": [[1], [1, 2], [1]]}, "x must have the same number of columns in all rows, but their lengths differ"),
+        ({"x": [[1]]}, "x must have one row for each of 3 nodes, but it has 1 rows"),
+        ({"x": [["C"]] * 3}, "x must hold integers or floats of at most 64 bits, but it has dtype <U1"),
         ({"edges": [[0, 3], [1, 2]]}, "edges has edge (0, 3), which is out of range for 3 nodes"),
         ({"edges": [[0, 1], [1, 0]]}, "edges has the duplicate edge (0, 1), but a simple graph has each edge once"),
-        ({"edge_attr": []}, "edge_attr has 0 rows for 2 edges, but must have one row each"),
-        ({"edges": None}, "edges has shape [], but must have shape [m, 2]"),
+        ({"edge_attr": []}, "edge_attr must have one row for each of 2 edges, but it has 0 rows"),
+        ({"edges": None}, "edges must have shape [m, 2], but it has []"),
         ({"num_nodes": 0}, "num_nodes is 0, but a graph has at least 1 node"),
         (
             {"z": 1},

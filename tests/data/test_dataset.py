@@ -59,7 +59,7 @@ def test_a_directed_graph_is_no_graph() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"node_counts": np.array([], dtype=int)}, "the dataset example is empty, but must have at least one graph"),
+        ({"node_counts": np.array([], dtype=int)}, "the dataset example must have at least one graph, but it is empty"),
         ({"node_counts": np.array([3, 0, 3])}, "every graph must have a node, but graph 1 has none"),
         ({"edge_counts": np.array([4, 2])}, "edge_counts must have one row for each of 3 graphs, but it has 2"),
         ({"key": np.arange(4)}, "key must have one row for each of 3 graphs, but it has 4"),
@@ -112,7 +112,7 @@ def test_mixed_features_and_no_graphs_get_one_sentence() -> None:
         Dataset.from_graphs([DOT, wide], [0, 1])
     with pytest.raises(ValueError, match=r"x must be there for all .* but 1 of 2 graphs have it, with \[2\] columns"):
         Dataset.from_graphs([DOT, Graph.from_edges(1, [])], [0, 1])
-    with pytest.raises(ValueError, match="the dataset graphs is empty, but must have at least one graph"):
+    with pytest.raises(ValueError, match="the dataset graphs must have at least one graph, but it is empty"):
         Dataset.from_graphs([], [])
 
 
@@ -170,7 +170,7 @@ def test_a_subset_equals_a_loop(level: str) -> None:
 
 
 def test_a_subset_that_is_empty_or_beyond_is_refused() -> None:
-    with pytest.raises(ValueError, match="the dataset example is empty"):
+    with pytest.raises(ValueError, match="the dataset example must have at least one graph, but it is empty"):
         example().subset([])
     with pytest.raises(ValueError, match=r"graphs must lie in 0..2, but it spans 0..3"):
         example().subset([0, 3])

@@ -107,11 +107,11 @@ def test_bad_molecules_are_named_by_their_position() -> None:
     pytest.importorskip("rdkit")
     with pytest.raises(ValueError, match=r"molecule 1 \(counted from 0\) cannot be used: smiles 'C\(' is not a valid"):
         Dataset.from_smiles(["C", "C(", "O"], [0, 1, 0])
-    with pytest.raises(ValueError, match="features is 'none', but must be one of"):
+    with pytest.raises(ValueError, match=r"features must be one of .*, but it is 'none'"):
         Dataset.from_smiles(["C"], [0], "none")
     with pytest.raises(ValueError, match="y must have one row for each of 2 graphs, but it has 1"):
         Dataset.from_smiles(["C", "O"], [0])
-    with pytest.raises(ValueError, match="the dataset molecules is empty"):
+    with pytest.raises(ValueError, match="the dataset molecules must have at least one graph, but it is empty"):
         Dataset.from_smiles([], [])
 
 

@@ -132,13 +132,13 @@ def test_invalid_smiles_are_refused_quietly(
         (
             "zinc",
             "C[Si](C)(C)C",
-            r"^smiles 'C\[Si\]\(C\)\(C\)C': atom type is Si, but must be one of: C, O, N, F, C H1,",
+            r"^smiles 'C\[Si\]\(C\)\(C\)C': atom type must be one of C, O, N, F, C H1, .*, but it is Si$",
         ),
-        ("ogb", "Cc1cccc(I)c1-c1c(C)cccc1Br |wU:7.6|", "bond stereo is STEREOATROPCW, but must be one of: STEREONONE,"),
-        ("zinc", "[CH2+2]", "atom type is C H2 [+][+], but"),
-        ("zinc", "C$C", "bond type is QUADRUPLE, but must be one of: SINGLE, DOUBLE, TRIPLE$"),
-        ("qm9", "CS", "^smiles 'CS': atom type is S, but must be one of: H, C, N, O, F$"),
-        ("qm9", "C$C", "bond type is QUADRUPLE, but must be one of: SINGLE, DOUBLE, TRIPLE, AROMATIC$"),
+        ("ogb", "Cc1cccc(I)c1-c1c(C)cccc1Br |wU:7.6|", "bond stereo must be one of .*, but it is STEREOATROPCW$"),
+        ("zinc", "[CH2+2]", "atom type must be one of .*, but it is C H2 [+][+]$"),
+        ("zinc", "C$C", "bond type must be one of SINGLE, DOUBLE, TRIPLE, but it is QUADRUPLE$"),
+        ("qm9", "CS", "^smiles 'CS': atom type must be one of H, C, N, O, F, but it is S$"),
+        ("qm9", "C$C", "bond type must be one of SINGLE, DOUBLE, TRIPLE, AROMATIC, but it is QUADRUPLE$"),
     ],
 )
 def test_what_a_feature_set_does_not_know_is_named(features: str, smiles: str, message: str) -> None:
@@ -170,9 +170,9 @@ def test_many_gives_molecules_and_errors_in_order(processes: int) -> None:
 
 
 def test_many_checks_its_arguments_at_once() -> None:
-    with pytest.raises(ValueError, match=r"^features is 'ecfp', but must be one of: ogb, zinc, qm9$"):
+    with pytest.raises(ValueError, match=r"^features must be one of ogb, zinc, qm9, but it is 'ecfp'$"):
         featurise_many(["C"], "ecfp")
-    with pytest.raises(ValueError, match=r"^processes is 0, but must be at least 1$"):
+    with pytest.raises(ValueError, match=r"^processes must be at least 1, but it is 0$"):
         featurise_many(["C"], "ogb", processes=0)
 
 

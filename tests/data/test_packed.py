@@ -152,8 +152,8 @@ def test_another_format_version_is_refused(path: Path) -> None:
     content = path.read_bytes()
     header = b"of a future format"
     other = PREAMBLE.pack(MAGIC, VERSION + 1, len(header), zlib.crc32(header)) + header
-    assert f"has format version {VERSION + 1}, but must have version {VERSION}" in refusal(path, other)
-    assert "has format version" in refusal(path, content[:8] + b"\0\0\0\0" + content[12:])
+    assert f"must have format version {VERSION}, but it has {VERSION + 1};" in refusal(path, other)
+    assert "must have format version" in refusal(path, content[:8] + b"\0\0\0\0" + content[12:])
 
 
 def test_an_absurd_header_length_takes_no_memory(path: Path) -> None:

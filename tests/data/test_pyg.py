@@ -126,7 +126,7 @@ def test_tensors_may_require_gradients_and_live_on_a_device(device: torch.device
         ([graph(), graph(y=None)], "y must be there for all .* but 1 of 2 graphs have it"),
         ([graph(y=None)], "data must have y, but no graph has it"),
         ([graph(y=torch.tensor([torch.nan]))], "y must be finite, but it holds NaN or infinity"),
-        ([graph(), graph(edge_index=None)], "graph 1 has no edge_index, but must have one, with no columns if"),
+        ([graph(), graph(edge_index=None)], "edge_index must be given, .*, but in graph 1 it is None"),
         ([graph(edge_index=EDGES.T)], r"edge_index must have shape \[2, e\], but in graph 0 it has \[4, 2\]"),
         ([graph(edge_attr=torch.ones(3, 1))], "edge_attr must have one row for each of 4 edges, but it has 3"),
         ([graph(edge_index=EDGES + 1)], r"edges must join nodes 0..2 in graph 0, but it has the edge \(2, 3\)"),

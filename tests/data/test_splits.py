@@ -110,8 +110,8 @@ def test_folds_of_uneven_size_and_with_groups() -> None:
         ({"sizes": (5, 4, 4)}, "that add up to 10"),
         ({"sizes": (11, -1, 0)}, "numbers from 0"),
         ({"sizes": (0.5, 0.4, 0.2)}, "^fractions must be 3 numbers from 0 that add up to 1,"),
-        ({"labels": [0] * 9}, r"^labels has shape \[9\], but must have shape \[10\], one entry a graph$"),
-        ({"groups": [[0]] * 10}, r"^groups has shape \[10, 1\], but"),
+        ({"labels": [0] * 9}, r"^labels must have shape \[10\], one entry a graph, but it has \[9\]$"),
+        ({"groups": [[0]] * 10}, r"^groups must have shape \[10\], one entry a graph, but it has \[10, 1\]$"),
         ({"groups": [0] * 5 + [1] * 5}, "^groups has 2 groups, which are too few to give every part a graph$"),
     ],
 )
@@ -121,9 +121,9 @@ def test_wrong_arguments_of_random_split(options: dict[str, object], message: st
 
 
 def test_wrong_labels_and_folds() -> None:
-    with pytest.raises(TypeError, match=r"^labels has dtype float64, but must hold integers$"):
+    with pytest.raises(TypeError, match=r"^labels must hold integers, but it has dtype float64$"):
         random_split(2, labels=[0.5, 1.0])
-    with pytest.raises(ValueError, match=r"^folds is 2, but must lie in 3..10 for 10 graphs$"):
+    with pytest.raises(ValueError, match=r"^folds must lie in 3..10 for 10 graphs, but it is 2$"):
         k_folds(10, 2)
 
 

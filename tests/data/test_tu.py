@@ -77,22 +77,25 @@ def test_loops_and_repeated_edges_are_left_out(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"A": "1, 2\n2, 1\n4, 5\n5, 4\n"}, r"^SMALL_A.txt, line 3: edge 4, 5 joins two graphs$"),
-        ({"A": "1, 2\n2, 1\n2, 3\n"}, r"^SMALL_A.txt, line 3: edge 2, 3 has no reverse, but both"),
+        ({"A": "1, 2\n2, 1\n2, 3\n"}, r"^SMALL_A.txt, line 3: both directions must be .*, but edge 2, 3 has no"),
         ({"A": "1, 2\n0, 1\n"}, r"^SMALL_A.txt, line 2: edge 0, 1 is not between nodes 1..6$"),
         ({"A": "1, 2\n7, 1\n"}, r"^SMALL_A.txt, line 2: edge 7, 1 is not between nodes 1..6$"),
         ({"A": "1, 2\n2, one\n"}, r"^SMALL_A.txt, line 2: 'one' is not an integer$"),
-        ({"A": "1, 2\n2, 1, 3\n"}, r"^SMALL_A.txt, line 2: there are 3 entries, but must be 2$"),
-        ({"A": "1, 2\n\n2, 1\n"}, r"^SMALL_A.txt, line 2: there are 1 entries, but must be 2$"),
-        ({"A": ""}, r"SMALL_A.txt is empty, but must have at least one line$"),
-        ({"graph_indicator": "1\n1\n1\n2\n1\n2\n"}, r"^SMALL_graph_indicator.txt, line 5: graph 1 is out of turn, but"),
-        ({"graph_indicator": "1\n1\n1\n1\n3\n3\n"}, r"^SMALL_graph_indicator.txt, line 5: graph 3 is out of turn"),
-        ({"graph_indicator": "2\n2\n2\n2\n3\n3\n"}, r"^SMALL_graph_indicator.txt, line 1: graph 2 is out of turn"),
-        ({"graph_indicator": "0\n0\n0\n0\n1\n1\n"}, r"^SMALL_graph_indicator.txt, line 1: graph 0 is out of turn"),
-        ({"node_labels": "3\n3\n"}, r"SMALL_node_labels.txt has 2 lines, but must have 6, one for each node$"),
+        ({"A": "1, 2\n2, 1, 3\n"}, r"^SMALL_A.txt, line 2: there must be 2 entries, but there are 3$"),
+        ({"A": "1, 2\n\n2, 1\n"}, r"^SMALL_A.txt, line 2: there must be 2 entries, but there are 1$"),
+        ({"A": ""}, r"SMALL_A.txt must have at least one line, but it is empty$"),
+        (
+            {"graph_indicator": "1\n1\n1\n2\n1\n2\n"},
+            r"^SMALL_graph_indicator.txt, line 5: the graphs must ascend .*, but graph 1",
+        ),
+        ({"graph_indicator": "1\n1\n1\n1\n3\n3\n"}, r"^SMALL_graph_indicator.txt, line 5: .* graph 3 is out of turn$"),
+        ({"graph_indicator": "2\n2\n2\n2\n3\n3\n"}, r"^SMALL_graph_indicator.txt, line 1: .* graph 2 is out of turn$"),
+        ({"graph_indicator": "0\n0\n0\n0\n1\n1\n"}, r"^SMALL_graph_indicator.txt, line 1: .* graph 0 is out of turn$"),
+        ({"node_labels": "3\n3\n"}, r"SMALL_node_labels.txt must have 6 lines, one for each node, but it has 2$"),
         ({"node_labels": "3\n3\n1.5\n1\n1\n1\n"}, r"^SMALL_node_labels.txt, line 3: '1.5' is not an integer$"),
         ({"node_labels": "9" * 30}, r"^SMALL_node_labels.txt, line 1: '9{30}' is not an integer$"),
-        ({"edge_labels": "1\n" * 9}, r"SMALL_edge_labels.txt has 9 lines, but must have 8, one for each edge$"),
-        ({"graph_labels": "1\n"}, r"SMALL_graph_labels.txt has 1 lines, but must have 2, one for each graph$"),
+        ({"edge_labels": "1\n" * 9}, r"SMALL_edge_labels.txt must have 8 lines, one for each edge, but it has 9$"),
+        ({"graph_labels": "1\n"}, r"SMALL_graph_labels.txt must have 2 lines, one for each graph, but it has 1$"),
         ({"graph_attributes": "1\nnan\n"}, r"^SMALL_graph_attributes.txt, line 2: 'nan' is not a finite number$"),
         ({"node_attributes": "é\n"}, r"^SMALL_node_attributes.txt, line 1: '.*' is not a finite number$"),
     ],
@@ -112,10 +115,10 @@ def test_a_missing_file_is_named(tmp_path: Path, kind: str) -> None:
 def test_a_folder_holds_one_dataset(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read_tu(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match=r"has 0 files named NAME_A.txt, but must have one$"):
+    with pytest.raises(ValueError, match=r"must have one file named NAME_A.txt, but it has 0$"):
         read_tu(tmp_path)
     write(write(tmp_path), "OTHER")
-    with pytest.raises(ValueError, match=r"has 2 files named NAME_A.txt, but must have one$"):
+    with pytest.raises(ValueError, match=r"must have one file named NAME_A.txt, but it has 2$"):
         read_tu(tmp_path)
 
 
@@ -155,7 +158,7 @@ def test_alchemy_keeps_the_listed_parts_and_each_graph_once(tmp_path: Path) -> N
 
 
 def test_alchemy_names_a_wrong_or_missing_index(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"val_al_10.index has graph 8, but must have numbers in 0..7$"):
+    with pytest.raises(ValueError, match=r"val_al_10.index must have graph numbers in 0..7, but it has 8$"):
         alchemy(write_alchemy(tmp_path, validation="1,8"))
     with pytest.raises(ValueError, match=r"^test_al_10.index, line 1: 'x' is not an integer$"):
         alchemy(write_alchemy(tmp_path, test="x"))

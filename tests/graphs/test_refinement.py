@@ -162,9 +162,9 @@ def test_large_graphs_with_hubs_and_long_paths() -> None:
 
 def test_bad_colours_are_refused() -> None:
     graph = circulant(5, [1])
-    with pytest.raises(ValueError, match=r"colours has shape \[4\], but must have shape \[5\]"):
+    with pytest.raises(ValueError, match=r"colours must have shape \[5\], but it has \[4\]"):
         refine(graph, np.zeros(4, dtype=np.int64))
-    with pytest.raises(ValueError, match=r"colours has shape \[5\], but must have shape \[B, 5\]"):
+    with pytest.raises(ValueError, match=r"colours must have shape \[B, 5\], but it has \[5\]"):
         refine_many(graph, np.zeros(5, dtype=np.int64))
-    with pytest.raises(TypeError, match="colours has dtype float64, but must hold integers"):
+    with pytest.raises(TypeError, match="colours must hold integers, but it has dtype float64"):
         refine(graph, np.zeros(5))

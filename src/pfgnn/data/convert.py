@@ -92,7 +92,7 @@ def convert(
         ("on_error", on_error, ("fail", "skip")),
     ):
         if value not in allowed:
-            raise InputError(f"{name} is {value!r}, but must be one of: {', '.join(allowed)}")
+            raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {value!r}")
     for name, given, where in (("targets", targets, "csv"), ("labels", labels, "graph6")):
         if given is not None and kind != where:
             raise InputError(f"{name} is for the kind {where}, but {file} is of the kind {kind}")
@@ -139,7 +139,7 @@ def _collect(file: Path, source: Source, fail: bool, progress: Progress | None) 
                 progress(done, len(source.lines))
     if not samples:
         cause = f": all lines were rejected, line {rejects[0].line} since {rejects[0].reason}" if rejects else ""
-        raise InputError(f"{file} has no graph, but must have at least one{cause}")
+        raise InputError(f"{file} must have at least one graph, but it has none{cause}")
     return samples, rejects
 
 
@@ -150,7 +150,7 @@ def _check_columns(sample: Sample, columns: dict[str, int]) -> None:
         widths["edge_attr"] = 0 if sample.edge_attr is None else sample.edge_attr.shape[1]
     for name, width in widths.items():
         if columns.get(name, width) != width:
-            raise InputError(f"{name} has {width} columns, but must have {columns[name]} like the graphs before")
+            raise InputError(f"{name} must have {columns[name]} columns like the graphs before, but it has {width}")
     columns.update(widths)
 
 

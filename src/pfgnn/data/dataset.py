@@ -80,7 +80,7 @@ class Dataset:
     def __post_init__(self) -> None:
         G, N, E = len(self.node_counts), int(self.node_counts.sum()), int(self.edge_counts.sum())
         if G == 0:
-            raise InputError(f"the dataset {self.name} is empty, but must have at least one graph")
+            raise InputError(f"the dataset {self.name} must have at least one graph, but it is empty")
         if self.node_counts.min() < 1:
             raise InputError(f"every graph must have a node, but graph {int(self.node_counts.argmin())} has none")
         object.__setattr__(self, "key", shrink(np.arange(G) if self.key is None else np.asarray(self.key)))

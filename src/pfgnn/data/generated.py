@@ -51,7 +51,7 @@ def csl(
     """
     _check_counts(least=0, copies=copies)
     if len(set(skips)) < len(skips):
-        raise InputError(f"skips is {tuple(skips)}, but must hold each skip once")
+        raise InputError(f"skips must hold each skip once, but it is {tuple(skips)}")
     originals = [generators.csl(nodes, skip) for skip in skips]
     graphs = [graph.relabel(rng.permutation(nodes)) for graph in originals for _ in range(copies)]
     return Generated(graphs, np.repeat(np.arange(len(skips)), copies), {})
@@ -267,4 +267,4 @@ def _check_counts(*, least: int, multiple: int = 1, **counts: int) -> None:
         if isinstance(count, bool) or not isinstance(count, int | np.integer):
             raise InputTypeError(f"{name} must be an integer, not {type(count).__name__}")
         if count < least or count % multiple:
-            raise InputError(f"{name} is {count}, but must be {rule}")
+            raise InputError(f"{name} must be {rule}, but it is {count}")

@@ -77,7 +77,7 @@ class Column:
             return self.first + self.values.index(value)
         if self.values[-1] == MISC:
             return self.categories - 1
-        raise InputError(f"{self.name} is {value}, but must be one of: {', '.join(self.values)}")
+        raise InputError(f"{self.name} must be one of {', '.join(self.values)}, but it is {value}")
 
 
 class FeatureSet(NamedTuple):
@@ -146,9 +146,9 @@ def featurise_many(smiles: Sequence[str], features: str, processes: int = 1) -> 
         processes: Number of processes. They are spawned, so a script needs an `if __name__ == "__main__"` guard.
     """
     if features not in FEATURES:
-        raise InputError(f"features is {features!r}, but must be one of: {', '.join(FEATURES)}")
+        raise InputError(f"features must be one of {', '.join(FEATURES)}, but it is {features!r}")
     if processes < 1:
-        raise InputError(f"processes is {processes}, but must be at least 1")
+        raise InputError(f"processes must be at least 1, but it is {processes}")
     read = partial(_attempt, features)
     return map(read, smiles) if processes == 1 else _spread(read, smiles, processes)
 

@@ -75,7 +75,7 @@ def read_packed(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         )
     _, version, length, crc = PREAMBLE.unpack(start)
     if version != VERSION:
-        raise InputError(f"{path} has format version {version}, but must have version {VERSION}; {REMEDY}")
+        raise InputError(f"{path} must have format version {VERSION}, but it has {version}; {REMEDY}")
     whole = np.memmap(path, dtype=np.uint8, mode="c")
     header_bytes = whole[PREAMBLE.size : PREAMBLE.size + length]  # a slice copies nothing, even if the length is wrong
     if len(header_bytes) < length or zlib.crc32(header_bytes.data) != crc:

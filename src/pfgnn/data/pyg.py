@@ -103,7 +103,9 @@ def _rows(graph: "Data", name: str, several: bool = True) -> Array | None:
 def _edges(number: int, graph: "Data") -> Array:
     """The directed edges of a graph, [2, e]."""
     if graph.edge_index is None:
-        raise InputError(f"graph {number} has no edge_index, but must have one, with no columns if there are no edges")
+        raise InputError(
+            f"edge_index must be given, with no columns if there are no edges, but in graph {number} it is None"
+        )
     ends: Array = graph.edge_index.detach().cpu().numpy()
     if ends.ndim != 2 or len(ends) != 2:
         raise InputError(f"edge_index must have shape [2, e], but in graph {number} it has {list(ends.shape)}")

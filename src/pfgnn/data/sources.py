@@ -63,7 +63,7 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
         if name not in header:
             raise InputError(f"{file} has no column {name!r}, but has: {', '.join(header) or 'none'}")
     if not names:
-        raise InputError(f"{file} has no column besides {smiles_column!r}, but must have at least one target")
+        raise InputError(f"{file} must have at least one target besides column {smiles_column!r}, but it has none")
     place = {name: header.index(name) for name in header}
     rows = [row for _, row in numbered]
 
@@ -94,7 +94,7 @@ def read_graph6_lines(file: Path, labels: str | Path | None) -> Source:
     graphs = {number: body for number, body in bodies.items() if body}
     targets = _read_text(Path(labels)).rstrip().splitlines()
     if len(targets) != len(graphs):
-        raise InputError(f"{labels} has {len(targets)} lines, but must have {len(graphs)}, one for each graph")
+        raise InputError(f"{labels} must have {len(graphs)} lines, one for each graph, but it has {len(targets)}")
 
     def read(item: tuple[str, str]) -> Sample:
         body, target = item
@@ -123,7 +123,7 @@ def _json_sample(line: str) -> Sample:
     x, edge_attr = (None if content.get(name) is None else _rows(name, content[name]) for name in ("x", "edge_attr"))
     y = content["y"] if isinstance(content["y"], list) else [content["y"]]
     if not y or not all(type(value) in (int, float) and math.isfinite(value) for value in y):
-        raise InputError(f"y is {content['y']}, but must be a finite number or a list of them")
+        raise InputError(f"y must be a finite number or a list of them, but it is {content['y']}")
     return _sample(Graph(content["num_nodes"], edges, x, edge_attr), y)
 
 
@@ -131,7 +131,7 @@ def _rows(name: str, value: object) -> Array:
     try:
         return np.array(value) if value != [] else np.zeros((0, 2), dtype=np.int64)
     except ValueError:
-        raise InputError(f"{name} has rows of different lengths, but must have the same number of columns") from None
+        raise InputError(f"{name} must have the same number of columns in all rows, but their lengths differ") from None
 
 
 def _sample(graph: Graph, y: list[float]) -> Sample:
@@ -145,7 +145,7 @@ def _number(text: str, what: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{what} is {text!r}, but must be a finite number")
+        raise InputError(f"{what} must be a finite number, but it is {text!r}")
     return value
 
 
@@ -156,5 +156,5 @@ def _read_text(file: Path) -> str:
     except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read as {'gzipped ' * (file.suffix == '.gz')}UTF-8 text: {error}") from None
     if not text.strip():
-        raise InputError(f"{file} is empty, but must have at least one line")
+        raise InputError(f"{file} must have at least one line, but it is empty")
     return text

@@ -57,7 +57,7 @@ def k_folds(
         groups: Group of each graph, as for :func:`random_split`.
     """
     if not 3 <= folds <= count:
-        raise InputError(f"folds is {folds}, but must lie in 3..{count} for {count} graphs")
+        raise InputError(f"folds must lie in 3..{count} for {count} graphs, but it is {folds}")
     sizes = [(count + fold) // folds for fold in reversed(range(folds))]  # the first blocks may have one graph more
     block = _deal(count, sizes, seed, labels, groups)
     splits: Splits = {}
@@ -173,9 +173,9 @@ def _deal(
 def _checked(name: str, values: npt.ArrayLike, count: int) -> Array:
     array = np.asarray(values)
     if array.shape != (count,):
-        raise InputError(f"{name} has shape {list(array.shape)}, but must have shape [{count}], one entry a graph")
+        raise InputError(f"{name} must have shape [{count}], one entry a graph, but it has {list(array.shape)}")
     if array.dtype.kind not in "iub":
-        raise InputTypeError(f"{name} has dtype {array.dtype}, but must hold integers")
+        raise InputTypeError(f"{name} must hold integers, but it has dtype {array.dtype}")
     return array
 
 

@@ -42,7 +42,7 @@ class Table(NamedTuple):
     def expect(self, lines: int, of: str) -> Array:
         """Return the rows. Raise an error unless there are ``lines`` rows, one for each ``of``, such as "node"."""
         if len(self.rows) != lines:
-            raise InputError(f"{self.path} has {len(self.rows)} lines, but must have {lines}, one for each {of}")
+            raise InputError(f"{self.path} must have {lines} lines, one for each {of}, but it has {len(self.rows)}")
         return self.rows
 
 
@@ -69,7 +69,7 @@ def read_tu(folder: Path, attributes: bool = True) -> Dataset:
     step = np.diff(graph, prepend=0)
     wrong = (step < 0) | (step > 1)
     wrong[0] = graph[0] != 0
-    indicator.refuse(wrong, "graph {} is out of turn, but the graphs must ascend from 1 without gaps")
+    indicator.refuse(wrong, "the graphs must ascend from 1 without gaps, but graph {} is out of turn")
     node_counts = np.bincount(graph)
     adjacency = read_table(folder / f"{name}_A.txt", np.int64, 2)
     edges, kept = _edges(adjacency, graph)
@@ -132,7 +132,7 @@ def read_table(path: Path, dtype: Number, columns: int | None = None) -> Table:
     """
     lines = path.read_text(encoding="latin-1").rstrip().splitlines()
     if not lines:
-        raise InputError(f"{path} is empty, but must have at least one line")
+        raise InputError(f"{path} must have at least one line, but it is empty")
     width = columns or lines[0].count(",") + 1
     try:
         rows = np.loadtxt(lines, dtype, comments=None, delimiter=",", ndmin=2)
@@ -148,7 +148,7 @@ def _first_mistake(lines: list[str], dtype: Number, width: int) -> str:
     for number, line in enumerate(lines, start=1):
         entries = line.split(",")
         if len(entries) != width:
-            return f"line {number}: there are {len(entries)} entries, but must be {width}"
+            return f"line {number}: there must be {width} entries, but there are {len(entries)}"
         for entry in entries:
             try:
                 good = np.isfinite(dtype(entry))
@@ -162,7 +162,7 @@ def _first_mistake(lines: list[str], dtype: Number, width: int) -> str:
 def _find_name(folder: Path) -> str:
     names = sorted(path.name.removesuffix("_A.txt") for path in folder.iterdir() if path.name.endswith("_A.txt"))
     if len(names) != 1:
-        raise InputError(f"{folder} has {len(names)} files named NAME_A.txt, but must have one")
+        raise InputError(f"{folder} must have one file named NAME_A.txt, but it has {len(names)}")
     return names[0]
 
 
@@ -176,7 +176,7 @@ def _edges(adjacency: Table, graph: IntArray) -> tuple[IntArray, IntArray]:
     reverse: IntArray = target * nodes + source
     distinct, line = np.unique(source * nodes + target, return_index=True)
     alone = reverse != np.take(distinct, np.searchsorted(distinct, reverse), mode="clip")
-    adjacency.refuse(alone, "edge {}, {} has no reverse, but both directions must be listed")
+    adjacency.refuse(alone, "both directions must be listed, but edge {}, {} has no reverse")
     kept = line[source[line] != target[line]]
     return np.stack([source[kept], target[kept]]), kept
 
@@ -198,5 +198,5 @@ def _read_index(path: Path, count: int) -> IntArray:
     numbers = read_table(path, np.int64).rows.reshape(-1)
     wrong = (numbers < 0) | (numbers >= count)
     if wrong.any():
-        raise InputError(f"{path} has graph {numbers[wrong.argmax()]}, but must have numbers in 0..{count - 1}")
+        raise InputError(f"{path} must have graph numbers in 0..{count - 1}, but it has {numbers[wrong.argmax()]}")
     return numbers

@@ -1,4 +1,4 @@
-"""Checks of the arguments of a graph. Each error message names the argument, its value and the rule."""
+"""Checks of the arguments of a graph. Each error message names the argument, the rule and the value."""
 
 import numpy as np
 
@@ -21,9 +21,9 @@ def check_num_nodes(num_nodes: object) -> int:
 def check_edges(edges: Array, num_nodes: int) -> IntArray:
     """Return `edges` as int64 [m, 2]. Raise an error unless every row joins two different nodes of 0..num_nodes-1."""
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise InputError(f"edges has shape {list(edges.shape)}, but must have shape [m, 2]")
+        raise InputError(f"edges must have shape [m, 2], but it has {list(edges.shape)}")
     if edges.dtype.kind not in "iu":
-        raise InputTypeError(f"edges has dtype {edges.dtype}, but must hold integers")
+        raise InputTypeError(f"edges must hold integers, but it has dtype {edges.dtype}")
     outside = ((edges < 0) | (edges >= num_nodes)).any(axis=1)
     if outside.any():
         u, v = edges[outside.argmax()]
@@ -53,28 +53,28 @@ def check_labels(labels: Array, name: str, rows: int, of: str) -> None:
         of: What the rows belong to, such as "nodes", for the message.
     """
     if labels.ndim != 2:
-        raise InputError(f"{name} has {labels.ndim} axes, but must have 2: one row of labels for each of the {of}")
+        raise InputError(f"{name} must have 2 axes, one row of labels for each of the {of}, but it has {labels.ndim}")
     if len(labels) != rows:
-        raise InputError(f"{name} has {len(labels)} rows for {rows} {of}, but must have one row each")
+        raise InputError(f"{name} must have one row for each of {rows} {of}, but it has {len(labels)} rows")
     if labels.dtype.kind not in "iuf" or labels.dtype.itemsize > 8:
-        raise InputTypeError(f"{name} has dtype {labels.dtype}, but must hold integers or floats of at most 64 bits")
+        raise InputTypeError(f"{name} must hold integers or floats of at most 64 bits, but it has dtype {labels.dtype}")
     if labels.dtype.kind == "f":
         bad = ~np.isfinite(labels)
-        rule = "labels must be finite"
+        rule = "finite labels"
     else:
         bad = (labels > LARGEST_INTEGER_LABEL) | (labels < -LARGEST_INTEGER_LABEL)
-        rule = "integer labels must lie between -2**53 and 2**53"
+        rule = "integer labels between -2**53 and 2**53"
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        raise InputError(f"{name} has {labels[row, column]} in row {row}, column {column}, but {rule}")
+        raise InputError(f"{name} must hold {rule}, but row {row}, column {column} is {labels[row, column]}")
 
 
 def check_permutation(permutation: Array, num_nodes: int) -> IntArray:
     """Return `permutation` as int64 [n]. Raise an error unless it holds every number of 0..num_nodes-1 once."""
     if permutation.shape != (num_nodes,):
-        raise InputError(f"permutation has shape {list(permutation.shape)}, but must have shape [{num_nodes}]")
+        raise InputError(f"permutation must have shape [{num_nodes}], but it has {list(permutation.shape)}")
     if permutation.dtype.kind not in "iu":
-        raise InputTypeError(f"permutation has dtype {permutation.dtype}, but must hold integers")
+        raise InputTypeError(f"permutation must hold integers, but it has dtype {permutation.dtype}")
     if not np.array_equal(np.sort(permutation), np.arange(num_nodes)):
         raise InputError(f"permutation must hold each of 0..{num_nodes - 1} once, but some are missing or repeated")
     return permutation.astype(np.int64)

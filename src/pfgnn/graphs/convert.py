@@ -29,7 +29,7 @@ def from_networkx(
     """
     for kind, refused in [("directed", graph.is_directed()), ("a multigraph", graph.is_multigraph())]:
         if refused:
-            raise InputError(f"graph is {kind}, but must be simple and undirected (a networkx.Graph)")
+            raise InputError(f"graph must be simple and undirected (a networkx.Graph), but it is {kind}")
     number = {node: i for i, node in enumerate(graph.nodes)}
     edges = [(number[u], number[v]) for u, v in graph.edges]
     x = edge_attr = None
@@ -60,7 +60,7 @@ def from_pyg(data: "Data") -> Graph:
             `x` or `edge_attr` with one axis is read as one column.
     """
     if data.edge_index is None:
-        raise InputError("data has no edge_index, but must have one, with no columns if there are no edges")
+        raise InputError("data.edge_index must be given, with no columns if there are no edges, but it is None")
     arcs = data.edge_index.cpu().numpy().T  # [2 m, 2]
     labels = _matrix(data.edge_attr)
     _check_reverses(arcs)
@@ -90,7 +90,7 @@ def _check_reverses(arcs: IntArray) -> None:
     present = set(map(tuple, arcs.tolist()))
     alone = next(((u, v) for u, v in arcs.tolist() if (v, u) not in present), None)
     if alone is not None:
-        raise InputError(f"edge_index has edge {alone} without its reverse, but must hold both directions")
+        raise InputError(f"edge_index must hold both directions, but it has edge {alone} without its reverse")
 
 
 def _check_same_labels(arcs: IntArray, labels: Array) -> None:
@@ -98,7 +98,7 @@ def _check_same_labels(arcs: IntArray, labels: Array) -> None:
     row = {(u, v): labels[i].tolist() for i, (u, v) in enumerate(arcs.tolist())}
     differs = next((arc for arc in row if row[arc] != row[arc[::-1]]), None)
     if differs is not None:
-        raise InputError(f"edge_attr of edge {differs} differs from that of its reverse, but both must be equal")
+        raise InputError(f"edge_attr of edge {differs} must be equal to that of its reverse, but they differ")
 
 
 def _columns(items: list[tuple[str, dict[str, Any]]], names: Sequence[str]) -> Array:
@@ -106,7 +106,7 @@ def _columns(items: list[tuple[str, dict[str, Any]]], names: Sequence[str]) -> A
     for item, data in items:
         for name in names:
             if name not in data:
-                raise InputError(f"{item} lacks the attribute {name!r}, but every one must have it")
+                raise InputError(f"{item} must have the attribute {name!r}, like all others, but it has none")
     rows = [[data[name] for name in names] for _, data in items]
     return np.array(rows).reshape(len(items), len(names)) if rows else np.zeros((0, len(names)), dtype=np.int64)
 

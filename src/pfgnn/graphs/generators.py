@@ -19,7 +19,7 @@ def circulant(n: int, jumps: Iterable[int]) -> Graph:
     """
     lengths = sorted(set(jumps))
     if any(not 1 <= jump <= n // 2 for jump in lengths):
-        raise InputError(f"jumps is {lengths}, but for {n} nodes each jump must lie in 1..{n // 2}")
+        raise InputError(f"jumps must each lie in 1..{n // 2} for {n} nodes, but they are {lengths}")
     nodes = np.arange(n)
     edges = [np.stack([nodes, (nodes + jump) % n], axis=1) for jump in lengths]
     if lengths and 2 * lengths[-1] == n:
@@ -30,14 +30,14 @@ def circulant(n: int, jumps: Iterable[int]) -> Graph:
 def csl(n: int = 41, skip: int = 2) -> Graph:
     """The circular skip link graph: a cycle of n nodes plus the edges between nodes `skip` places apart."""
     if not 2 <= skip < n / 2:
-        raise InputError(f"skip is {skip}, but for {n} nodes it must be at least 2 and less than {n / 2:g}")
+        raise InputError(f"skip must be at least 2 and less than {n / 2:g} for {n} nodes, but it is {skip}")
     return circulant(n, [1, skip])
 
 
 def paley(q: int) -> Graph:
     """The Paley graph: nodes 0..q-1, joined if their difference is a square modulo q, a prime with q % 4 == 1."""
     if q < 5 or q % 4 != 1 or any(q % divisor == 0 for divisor in range(2, int(q**0.5) + 1)):
-        raise InputError(f"q is {q}, but must be a prime with q % 4 == 1")
+        raise InputError(f"q must be a prime with q % 4 == 1, but it is {q}")
     squares = {i * i % q for i in range(1, q)}
     return circulant(q, {min(s, q - s) for s in squares})
 
@@ -110,8 +110,8 @@ def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
     """
     if base.num_edges == 0 or not _is_connected(base):
         raise InputError(
-            f"base has {base.num_nodes} nodes and {base.num_edges} edges, "
-            "but must be connected and have at least 1 edge"
+            "base must be connected and have at least 1 edge, "
+            f"but it has {base.num_nodes} nodes and {base.num_edges} edges"
         )
     return cfi(base), cfi(base, [0])
 
@@ -149,7 +149,7 @@ def random_regular(n: int, degree: int, rng: np.random.Generator) -> Graph:
     or a double edge are paired again among themselves. If a round joins no stubs, everything starts again.
     """
     if not 0 <= degree < n or n * degree % 2:
-        raise InputError(f"degree is {degree}, but for {n} nodes it must lie in 0..{n - 1} with n · degree even")
+        raise InputError(f"degree must lie in 0..{n - 1} for {n} nodes, with n · degree even, but it is {degree}")
     if 2 * degree >= n:  # the pairing rarely succeeds for a dense graph, but its complement is sparse
         return _complement(random_regular(n, n - 1 - degree, rng))
     while True:

@@ -187,8 +187,8 @@ def _stack(labels: list[Array | None], name: str) -> Array | None:
     widths = sorted({rows.shape[1] for rows in present})
     if len(present) < len(labels) or len(widths) > 1:
         raise InputError(
-            f"{name} is present in {len(present)} of {len(labels)} graphs with {widths} columns, "
-            "but all graphs or none must have it, with the same number of columns"
+            f"{name} must be there for all graphs or none, with the same number of columns, "
+            f"but {len(present)} of {len(labels)} graphs have it, with {widths} columns"
         )
     return np.concatenate(present)
 

@@ -47,7 +47,7 @@ def from_sparse6(text: str) -> Graph:
     """Read one sparse6 string, with or without its header. Self-loops and multiple edges raise an error."""
     body = text.strip().removeprefix(SPARSE6_HEADER)
     if not body.startswith(":"):
-        raise InputError(f"sparse6 text starts with {body[:1]!r}, but must start with ':'")
+        raise InputError(f"sparse6 text must start with ':', but it starts with {body[:1]!r}")
     num_nodes, rest = _read_size(_six_bits(body[1:]))
     width = (num_nodes - 1).bit_length()
     bits = _unpack(rest)

@@ -27,7 +27,7 @@ def refine(graph: Graph, colours: Array | None = None) -> IntArray:
     """
     start = initial_colours(graph) if colours is None else np.asarray(colours)
     if start.shape != (graph.num_nodes,):
-        raise InputError(f"colours has shape {list(start.shape)}, but must have shape [{graph.num_nodes}]")
+        raise InputError(f"colours must have shape [{graph.num_nodes}], but it has {list(start.shape)}")
     return refine_many(graph, start[None])[0]
 
 
@@ -42,9 +42,9 @@ def refine_many(graph: Graph, colours: Array) -> IntArray:
         The refined colourings, shape [B, n].
     """
     if colours.ndim != 2 or colours.shape[1] != graph.num_nodes:
-        raise InputError(f"colours has shape {list(colours.shape)}, but must have shape [B, {graph.num_nodes}]")
+        raise InputError(f"colours must have shape [B, {graph.num_nodes}], but it has {list(colours.shape)}")
     if colours.dtype.kind not in "iu":
-        raise InputTypeError(f"colours has dtype {colours.dtype}, but must hold integers")
+        raise InputTypeError(f"colours must hold integers, but it has dtype {colours.dtype}")
     indptr, indices, edge_ids = graph.neighbours
     partition = Partition(indptr, indices, edge_labels(graph)[edge_ids], colours)
     splitters = partition.cells()

@@ -39,7 +39,7 @@ def from_smiles(smiles: str) -> Graph:
 def to_smiles(graph: Graph) -> str:
     """Write a graph with the labels of `from_smiles` as RDKit's canonical SMILES."""
     if graph.x is None or graph.x.shape[1] != 3 or graph.edge_attr is None or graph.edge_attr.shape[1] != 1:
-        raise InputError("graph has other labels than from_smiles gives, but must have x [n, 3] and edge_attr [m, 1]")
+        raise InputError("graph must have x [n, 3] and edge_attr [m, 1], as from_smiles gives, but it has other labels")
     chem, base = rdkit_modules()
     kinds = {number: chem.BondType.names[name] for name, number in BOND_TYPES.items()}
     molecule = chem.RWMol()
@@ -51,7 +51,7 @@ def to_smiles(graph: Graph) -> str:
         molecule.AddAtom(atom)
     for (u, v), kind in zip(graph.edges.tolist(), graph.edge_attr[:, 0].tolist(), strict=True):
         if kind not in kinds:
-            raise InputError(f"edge_attr of edge ({u}, {v}) is {kind}, but must be one of {list(kinds)}")
+            raise InputError(f"edge_attr of edge ({u}, {v}) must be one of {list(kinds)}, but it is {kind}")
         molecule.AddBond(u, v, kinds[kind])
         if kind == BOND_TYPES["AROMATIC"]:
             molecule.GetAtomWithIdx(u).SetIsAromatic(True)
@@ -82,7 +82,8 @@ def read_smiles(path: str | Path) -> list[Graph]:
 def _bond_number(bond: Any, smiles: str) -> int:
     name = bond.GetBondType().name
     if name not in BOND_TYPES:
-        raise InputError(f"smiles {smiles!r} has a bond of type {name}, but must have only {', '.join(BOND_TYPES)}")
+        types = ", ".join(BOND_TYPES)
+        raise InputError(f"smiles {smiles!r} must have only bonds of the types {types}, but it has one of type {name}")
     return BOND_TYPES[name]
 
 
