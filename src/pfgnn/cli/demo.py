@@ -32,7 +32,8 @@ def demo(
         raise InputError(f"seed must lie in 0..2**63 - 1, but it is {seed}")
     out.mkdir(parents=True, exist_ok=True)  # raise an error now, not after training
 
-    from pfgnn.experiments.demo import DIRECTORIES, NODES, SKIPS, run_demo
+    from pfgnn.data.generated import CSL_NODES, CSL_SKIPS
+    from pfgnn.experiments.demo import DIRECTORIES, run_demo
     from pfgnn.experiments.run import load_weights
     from pfgnn.files import write_json
     from pfgnn.graphs import csl
@@ -59,7 +60,7 @@ def demo(
         records = run_demo(out, seed=seed, steps=steps, particles=particles, updates=updates, report=report)
 
     table = Table(
-        title=f"{len(SKIPS)} classes of circular skip link graphs, randomly relabelled",
+        title=f"{len(CSL_SKIPS)} classes of circular skip link graphs, randomly relabelled",
         caption="pairs of graphs told apart; isomorphic pairs are the control",
     )
     for name in ("model", "test accuracy", "different pairs", "isomorphic pairs", "seconds"):
@@ -80,7 +81,7 @@ def demo(
     name = "PF-GNN on GIN"
     model, _ = load_weights(out / DIRECTORIES[name], records[name]["selected"])
     assert isinstance(model, PFGNN)
-    graph = csl(NODES, SKIPS[5])
-    title = f"PF-GNN's heaviest particle on the CSL graph of {NODES} nodes and skip {SKIPS[5]}"
+    graph = csl(CSL_NODES, CSL_SKIPS[5])
+    title = f"PF-GNN's heaviest particle on the CSL graph of {CSL_NODES} nodes and skip {CSL_SKIPS[5]}"
     plot_walk(record_walk(model, graph), graph, title, out / "walk.png")
     console.print(f"Wrote {out}/record.json, learning_curve.png and walk.png.", markup=False)

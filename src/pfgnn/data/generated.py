@@ -35,11 +35,12 @@ class Generated(NamedTuple):
     splits: dict[str, IntArray]
 
 
+CSL_NODES = 41
+CSL_SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)  # the ten classes of Murphy et al., ICML 2019
+
+
 def csl(
-    rng: np.random.Generator,
-    nodes: int = 41,
-    skips: Sequence[int] = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16),
-    copies: int = 15,
+    rng: np.random.Generator, nodes: int = CSL_NODES, skips: Sequence[int] = CSL_SKIPS, copies: int = 15
 ) -> Generated:
     """CSL: randomly relabelled circular skip link graphs, one class after another, without parts.
 

@@ -11,6 +11,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.columns import check_numbers
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.padding import choose_multiples, pad_batch
+from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError
 
 Indices = npt.NDArray[np.int64]
@@ -30,7 +31,7 @@ class Resident:
 
     def __init__(self, dataset: Dataset, device: torch.device | str = "cpu") -> None:
         self.node_level = dataset.task.level == "node"
-        classes = dataset.task.loss in ("cross_entropy", "weighted_cross_entropy", "none")
+        classes = dataset.task.loss in (*CLASS_LOSSES, "none")
         self.y_dtype = torch.int64 if classes else torch.float32  # the dtype that the loss needs for integer targets
         self.device = torch.device(device)
         # The counts stay on the CPU, so that no size has to be read from the device.

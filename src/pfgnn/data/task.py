@@ -6,7 +6,8 @@ from typing import Any
 from pfgnn.errors import InputError
 
 LEVELS = ("graph", "node", "pair")
-LOSSES = ("cross_entropy", "weighted_cross_entropy", "binary_cross_entropy", "l1", "none")
+CLASS_LOSSES = ("cross_entropy", "weighted_cross_entropy")  # their targets are class numbers
+LOSSES = (*CLASS_LOSSES, "binary_cross_entropy", "l1", "none")
 METRICS = ("accuracy", "roc_auc", "mean_roc_auc", "mae", "error_ratio", "pairs")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pfgnn.data import Dataset
+from pfgnn.data.generated import CSL_NODES, CSL_SKIPS
 from pfgnn.data.task import Task
 from pfgnn.experiments.config import (
     Config,
@@ -24,17 +25,15 @@ from pfgnn.experiments.run_directory import CONFIG
 from pfgnn.graphs import csl
 from pfgnn.training.metrics_file import Status
 
-NODES = 41
-SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)  # the ten classes of Murphy et al., ICML 2019
 DIRECTORIES = {"GIN": "gin", "PF-GNN on GIN": "pf-gnn"}  # model → its run directory
 
 
 def demo_data() -> Dataset:
     """One circular skip link graph of each class, and all 45 pairs of them."""
-    classes = np.arange(len(SKIPS))
-    task = Task("pair", len(SKIPS), "cross_entropy", "pairs")
+    classes = np.arange(len(CSL_SKIPS))
+    task = Task("pair", len(CSL_SKIPS), "cross_entropy", "pairs")
     pairs = np.array(list(combinations(classes, 2)))
-    return Dataset.from_graphs([csl(NODES, skip) for skip in SKIPS], classes, task, name="csl", pairs=pairs)
+    return Dataset.from_graphs([csl(CSL_NODES, skip) for skip in CSL_SKIPS], classes, task, name="csl", pairs=pairs)
 
 
 def demo_config(data: Path, *, seed: int, steps: int, particles: int, updates: int) -> Config:

@@ -17,12 +17,12 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Resident
 from pfgnn.data.relabel import relabel
+from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError
 from pfgnn.experiments.config import PairsConfig
 from pfgnn.ops.hashing import fold
 from pfgnn.training.distinguish import FLOOR, RIDGE, hotelling, threshold
 from pfgnn.training.evaluate import Forward
-from pfgnn.training.losses import CLASSES
 from pfgnn.training.metrics import accuracy
 
 DISTANCE = 1e-3  # Balcilar et al., ICML 2021: two embeddings differ if their L1 distance exceeds this
@@ -136,7 +136,7 @@ def tell_pairs_apart(
         floor=FLOOR,
         smallest_pair_t2=float(pair_t2.min()),
         largest_control_t2=float(controls.max()),
-        accuracy=fmean(right) if dataset.task.loss in CLASSES else None,
+        accuracy=fmean(right) if dataset.task.loss in CLASS_LOSSES else None,
         predictions=2 * repeats * config.draws * len(dataset),
     )
 

@@ -14,7 +14,7 @@ from pfgnn.data import Dataset
 from pfgnn.data.encodings import ring_walk_columns
 from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
-from pfgnn.data.task import Task
+from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.build import Inputs, adapt
 from pfgnn.experiments.config_file import read_config
@@ -25,8 +25,6 @@ from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict
-
-CLASS_LOSSES = ("cross_entropy", "weighted_cross_entropy")
 
 
 class Predictions(NamedTuple):

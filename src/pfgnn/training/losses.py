@@ -7,11 +7,9 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from pfgnn.arguments import choose
-from pfgnn.data.task import Task
+from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError
 from pfgnn.ops.segments import make_segments, segment_mean
-
-CLASSES = ("cross_entropy", "weighted_cross_entropy")  # losses whose targets are class numbers
 
 
 def graph_losses(
@@ -39,7 +37,7 @@ def graph_losses(
     rows = len(batch) if task.level == "node" else num_graphs
     for name, values, columns in (
         ("prediction", prediction, task.outputs),
-        ("y", y, 1 if task.loss in CLASSES else task.outputs),
+        ("y", y, 1 if task.loss in CLASS_LOSSES else task.outputs),
     ):
         if values.shape != (rows, columns):
             raise InputError(f"{name} must have shape {[rows, columns]}, but it has {list(values.shape)}")
