@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -85,5 +86,5 @@ def run_demo(
         if (directory / CONFIG).exists():
             shutil.rmtree(directory)
         config = demo_config(data, seed=seed, steps=steps_of, particles=particles, updates=updates)
-        records[name] = run(config, directory, device="cpu", report=lambda status, name=name: report(name, status))  # type: ignore[misc]
+        records[name] = run(config, directory, device="cpu", report=partial(report, name))
     return records
