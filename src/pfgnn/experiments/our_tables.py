@@ -22,6 +22,7 @@ from pfgnn.experiments.rows import (
 # Rows that compare settings are scored on the validation part. The test part is not used.
 SHORT = ("data.tests=[validation]", "training.epochs=30")
 LEARNED = ("model.policy=mlp", "training.gamma=1", "training.credit=particle", "training.entropy=0.001")
+RING_WALKS = ("data.ring_walks=8",)
 # Changes of one part of our method.
 PARTS = {
     "all parts": (),
@@ -36,7 +37,7 @@ PARTS = {
     "observation": ("model.observe=set",),
     "observation and soft resampling": ("model.observe=set", "model.resample=soft"),
     "learned policy": LEARNED,
-    "with ring walks": ("data.ring_walks=12",),
+    "with ring walks": RING_WALKS,
     "with random walks": ("data.random_walks=20",),
 }
 EIGHTY_EPOCHS = ("data.tests=[validation]", "training.epochs=80", "training.schedule.kind=cosine")
@@ -50,14 +51,11 @@ SCRIPT = {
     "batches of 512": "training.batch_size=512",
     "weight decay": "training.weight_decay=3.0e-6",
 }
-RING_WALKS = ("data.ring_walks=12",)
 MOST_CENTRAL = ("model.policy=centrality", "model.sampling=top")
 POLICIES = {
     "uniform": (),
-    "centrality": ("model.policy=centrality",),
     "learned": LEARNED,
     "most central": MOST_CENTRAL,
-    "learned top": ("model.policy=mlp", "model.sampling=top"),
 }
 
 

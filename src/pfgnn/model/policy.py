@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from pfgnn.arguments import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
-from pfgnn.model.finite import BOUND
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.refine import Refine
 from pfgnn.ops.draw import draw_vertex
@@ -85,24 +84,26 @@ class UniformPolicy(nn.Module):
 
 @POLICIES.register("centrality")
 class CentralityPolicy(nn.Module):
-    """Scores each vertex by the log of the number of walks of a given length that end in it.
+    """Scores each vertex v by log(W_v) / L, where W_v is the number of walks of length L that end in v.
 
-    Nothing is learned. Like the uniform policy, it is a baseline that a learned policy should beat.
+    Nothing is learned. Like the uniform policy, it is a baseline that a learned policy should beat. Long walks tell
+    nearly all vertices apart that differ at all, so few vertices have equal scores. The division by L keeps the
+    probabilities of the vertices close to each other, as those of walks of length 1, the degrees, would be.
 
     Args:
-        length: Length of the walks.
+        length: Length L of the walks.
     """
 
-    def __init__(self, length: int = 4) -> None:
+    def __init__(self, length: int = 8) -> None:
         super().__init__()
         self.length = check_positive("length", length)
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         """The score of each vertex, shape [N, K]; see the class."""
-        walks = torch.ones(len(H), 1, device=H.device)
+        walks = torch.ones(len(H), 1, device=H.device, dtype=torch.float64)  # exact up to 2^53, so ties stay ties
         for _ in range(self.length):
             walks = sum_neighbours(walks, walks.new_zeros(()), graph.sources, graph.targets)
-        return walks.clamp(1, BOUND).log().expand(-1, H.shape[1]).to(H.dtype)
+        return (walks.clamp(min=1).log() / self.length).expand(-1, H.shape[1]).to(H.dtype)
 
 
 def check_scores(policy: nn.Module, scores: Tensor, step: int) -> None:
