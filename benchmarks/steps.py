@@ -22,10 +22,10 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.loader import Resident
 from pfgnn.experiments.build import build_model, describe
 from pfgnn.experiments.model_inputs import Inputs
+from pfgnn.training.batches import Examples
 from pfgnn.training.config import Precision, TrainingConfig
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws
-from pfgnn.training.examples import Examples
 from pfgnn.training.loop import Trainer, evaluation_seed
 
 GAMMA, CLIP = 0.1, 1.0

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pfgnn.data import Dataset
-from pfgnn.data.columns import Array
+from pfgnn.data.arrays import Array
 from pfgnn.data.task import Task
 
 Edges = Sequence[tuple[int, int]]

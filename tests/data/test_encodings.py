@@ -14,7 +14,7 @@ from tests.graph_samples import undirected
 from tests.training.training_samples import graphs
 
 from pfgnn.data import Dataset, encodings, load
-from pfgnn.data.columns import Array
+from pfgnn.data.arrays import Array
 from pfgnn.data.encodings import encode_nodes, random_walks, walk_returns
 from pfgnn.data.load import cache_folder
 from pfgnn.data.packed import write_packed

@@ -5,7 +5,7 @@ import pytest
 from tests.data.encoding_samples import CASES, Edges, both, dataset, features
 from tests.training.training_samples import graphs
 
-from pfgnn.data.columns import Array
+from pfgnn.data.arrays import Array
 from pfgnn.data.encodings import count_ring_walks, encode_nodes, ring_walks
 
 

@@ -21,7 +21,7 @@ from pfgnn.graphs import (
     refine,
     search,
 )
-from pfgnn.graphs.explore import explore
+from pfgnn.graphs.depth_first import explore
 from pfgnn.graphs.search import without_complete_blocks
 
 Edges = tuple[tuple[int, int], ...]

@@ -15,10 +15,10 @@ from pfgnn.data.loader import Resident
 from pfgnn.data.task import Task
 from pfgnn.graphs import random_graph
 from pfgnn.model import GIN, PFGNN
+from pfgnn.training.batches import Examples
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws
-from pfgnn.training.examples import Examples
 from pfgnn.training.loop import Trainer, evaluation_seed
 from pfgnn.training.metrics_file import Status
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pfgnn.data.columns import Array, guess_task, join_edges, stack
+from pfgnn.data.arrays import Array, guess_task, join_edges, stack
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.graph_files import Sample, Source, read_csv, read_graph6_lines, read_json_lines
 from pfgnn.data.molecules import FEATURES
-from pfgnn.data.sources import Sample, Source, read_csv, read_graph6_lines, read_json_lines
 from pfgnn.data.tu import read_tu
 from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import rank_rows

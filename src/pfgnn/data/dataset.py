@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.data.columns import (
+from pfgnn.data.arrays import (
     Array,
     as_targets,
     check_categories,
@@ -213,7 +213,7 @@ class Dataset:
         Args:
             graphs: The graphs. Their labels become features.
             y: Targets, one row per graph, or one row per node for a task at node level.
-            task: The task. By default guessed from y, see :func:`pfgnn.data.columns.guess_task`.
+            task: The task. By default guessed from y, see :func:`pfgnn.data.arrays.guess_task`.
             name: Name of the dataset.
             parts: Further arguments of the class, such as splits and category counts.
         """

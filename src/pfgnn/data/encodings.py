@@ -11,7 +11,7 @@ from typing import SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.data.columns import Array
+from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.load import cache_folder
 from pfgnn.data.packed import read_packed, write_packed

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pfgnn.data import tu
-from pfgnn.data.columns import shrink
+from pfgnn.data.arrays import shrink
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.generated import consecutive
 from pfgnn.data.pyg import from_pyg

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from pfgnn.data.arrays import check_numbers
 from pfgnn.data.batch import GraphBatch
-from pfgnn.data.columns import check_numbers
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.padding import choose_multiples, pad_batch
 from pfgnn.data.task import CLASS_LOSSES

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.data.columns import as_targets, guess_task, join_edges, stack
+from pfgnn.data.arrays import as_targets, guess_task, join_edges, stack
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError
@@ -257,7 +257,7 @@ def from_smiles(
         smiles: The molecules.
         y: Targets, one row per molecule.
         features: Name of the feature set: ogb, zinc or qm9.
-        task: The task. By default guessed from y, see :func:`pfgnn.data.columns.guess_task`.
+        task: The task. By default guessed from y, see :func:`pfgnn.data.arrays.guess_task`.
         name: Name of the dataset.
         processes: Number of processes, see :func:`featurise_many`.
         parts: Further arguments of :class:`Dataset`, such as splits.

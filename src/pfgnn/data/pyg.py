@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pfgnn.data.columns import Array, as_targets, guess_task, join_edges, stack
+from pfgnn.data.arrays import Array, as_targets, guess_task, join_edges, stack
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
@@ -21,7 +21,7 @@ def from_pyg(
 
     Args:
         data: The graphs, such as an InMemoryDataset. They must have y, and may have x, edge_attr, pos and graph_key.
-        task: The task. By default guessed from y, see :func:`pfgnn.data.columns.guess_task`.
+        task: The task. By default guessed from y, see :func:`pfgnn.data.arrays.guess_task`.
         name: Name of the dataset.
         like: The dataset that the graphs come from. Name, task, splits, pairs, category counts and notes are taken from
             it, because PyG graphs cannot store them. So ``from_pyg(to_pyg(d), like=d)`` restores the dataset d.

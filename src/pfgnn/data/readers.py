@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pfgnn.data import generated
-from pfgnn.data.columns import Array
+from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.generated import consecutive
 from pfgnn.data.task import Task

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.data.columns import Array
+from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import IntArray, rank_rows

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pfgnn.data.columns import Array, guess_task
+from pfgnn.data.arrays import Array, guess_task
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfgnn.data.columns import Array, shrink
+from pfgnn.data.arrays import Array, shrink
 from pfgnn.data.dataset import Dataset
 
 Facts = dict[str, Any]

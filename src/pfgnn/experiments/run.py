@@ -22,10 +22,10 @@ from pfgnn.experiments.provenance import provenance
 from pfgnn.experiments.run_directory import CONFIG, RECORD, Resume, check_directory, read_record
 from pfgnn.files import write_json
 from pfgnn.training import checkpoint as files
+from pfgnn.training.batches import Examples
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.distinguish import threshold
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
-from pfgnn.training.examples import Examples
 from pfgnn.training.loop import Trainer, evaluation_seed
 from pfgnn.training.metrics_file import Status
 from pfgnn.training.targets import Standardise

@@ -10,7 +10,7 @@ Every graph is accepted, but a hard graph, such as a large CFI graph, can take e
 import numpy as np
 
 from pfgnn.graphs.arrays import IntArray
-from pfgnn.graphs.explore import explore
+from pfgnn.graphs.depth_first import explore
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.nauty import is_installed, nauty_labelling, nauty_search, num_layers
 from pfgnn.graphs.search import search

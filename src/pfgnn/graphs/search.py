@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pfgnn.graphs.arrays import IntArray, rank_rows
-from pfgnn.graphs.explore import explore
+from pfgnn.graphs.depth_first import explore
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.pieces import join, split
 from pfgnn.graphs.refinement import edge_labels, refine

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
 from pfgnn.errors import DivergedError, OutOfMemoryError
+from pfgnn.training.batches import Examples, make_loader
 from pfgnn.training.checkpoint import LAST
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.devices import over_devices
 from pfgnn.training.evaluate import Draws, Forward
-from pfgnn.training.examples import Examples, make_loader
 from pfgnn.training.losses import class_weights
 from pfgnn.training.metrics_file import MetricsFile, Status
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline

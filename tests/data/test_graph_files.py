@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.data.dataset_samples import EDGE, NODES, PATH, TASK, Y, example
 
-from pfgnn.data.columns import Array, as_targets, guess_task, shrink, stack
+from pfgnn.data.arrays import Array, as_targets, guess_task, shrink, stack
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Loader
 from pfgnn.data.molecules import FEATURES

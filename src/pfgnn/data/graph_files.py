@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfgnn.data.columns import Array, shrink
+from pfgnn.data.arrays import Array, shrink
 from pfgnn.data.molecules import CHUNK, FEATURES, FeatureSet, Molecule, featurise_many
 from pfgnn.errors import InputError
 from pfgnn.graphs.graph import Graph
