@@ -64,7 +64,7 @@ def main() -> None:
         axes.annotate(
             "", (5.1, low + 0.22), (5.1, high - 0.22), arrowprops={"arrowstyle": "<|-|>", "color": "0.3", "ls": "--"}
         )
-    axes.text(5.2, 0.575, "exchange", fontsize=9, color="0.3", va="center")
+    axes.text(5.2, 0.575, "exchange,\non request", fontsize=9, color="0.3", va="center")
     box(axes, 8.35, 0.0, "weighted\nmean")
     arrow(axes, (8.75, 0.0), (9.2, 0.0))
     box(axes, 9.75, 0.0, "prediction")

@@ -17,6 +17,6 @@ def parts() -> None:
     for setting, registry in SETTINGS.items():
         for place, (name, made) in enumerate(registry.items()):
             first = (inspect.getdoc(made) or "").partition("\n")[0]
-            plain = re.sub(r":\w+:`(\w+)`", r"\1", first)  # cross-references as plain names
+            plain = re.sub(r":\w+:`(?:\w+\.)*(\w+)`", r"\1", first)  # cross-references as plain names
             shown.add_row("" if place else f"model.{setting}", name, made.__name__, escape(plain))
     console.print(shown)

@@ -152,17 +152,20 @@ class GraphModel(nn.Module, ABC):
     @property
     def in_chunks(self) -> bool:
         """Whether training may compute the particles in chunks: no part of the model needs all of them at once."""
-        return not any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules()) and self.apart
+        return (
+            not any(isinstance(part, BatchNorm | _BatchNorm | _DropoutNd) for part in self.modules())
+            and self.independent_particles
+        )
 
     @property
-    def apart(self) -> bool:
+    def independent_particles(self) -> bool:
         """Whether each particle is refined independently of the others."""
         return not any(isinstance(part, Exchange) and part.of_mean is not None for part in self.modules())
 
     def _chunk(self, chunk: int | None, K: int) -> int:
         if chunk is None:
             return K
-        if not self.apart:
+        if not self.independent_particles:
             raise InputError("chunk must be None if particles exchange their mean, because each needs all the others")
         if self.training and not self.in_chunks:
             raise InputError(

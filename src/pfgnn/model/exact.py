@@ -135,7 +135,7 @@ def exact_prediction(model: PFGNN, tree: Tree) -> Tensor:
 
 def path_predictions(model: PFGNN, tree: Tree) -> Tensor:
     """The prediction from each path alone, as from one particle (K = 1), shape [P, C], or [P n, C] at node level."""
-    if not model.apart:
+    if not model.independent_particles:
         raise InputError("exchange must have mean=False here, because a single path has no other particles")
     path = torch.arange(len(tree.levels[-1].log_prob), device=tree.graph.batch.device)
     single = copies(tree.graph, len(path))
