@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from pfgnn.lazy import lazy
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "GAT",

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
-from pfgnn.arguments import choose
+from pfgnn.argument_checks import choose
 from pfgnn.errors import InputError
 
 Part = TypeVar("Part")

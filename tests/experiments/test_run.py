@@ -22,7 +22,7 @@ from pfgnn.experiments.config import EvaluationConfig, ModelConfig
 from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.run import Run, checksum, evaluate_run, load_weights, run
 from pfgnn.experiments.run_directory import Resume, read_record
-from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, read_checkpoint
+from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS, read_checkpoint
 from pfgnn.training.evaluate import predict
 from pfgnn.training.metrics_file import Status
 

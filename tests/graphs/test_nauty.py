@@ -8,7 +8,7 @@ from tests.graphs.test_refinement import labelled_graphs
 
 from pfgnn.graphs import (
     Graph,
-    Search,
+    SearchResult,
     cfi_pair,
     circulant,
     disjoint_union,
@@ -29,7 +29,7 @@ def form(graph: Graph) -> Graph:
     return graph.relabel(nauty_labelling(graph))
 
 
-def agree(graph: Graph, permutation: IntArray) -> Search:
+def agree(graph: Graph, permutation: IntArray) -> SearchResult:
     """Check nauty's result against our own search, and against that of a copy."""
     ours, theirs, copy = search(graph), nauty_search(graph), graph.relabel(permutation)
     assert form(copy) == form(graph) == graph.relabel(theirs.labelling)

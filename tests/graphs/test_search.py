@@ -11,7 +11,7 @@ from tests.graphs.test_refinement import labelled_graphs
 
 from pfgnn.graphs import (
     Graph,
-    Search,
+    SearchResult,
     cfi_pair,
     circulant,
     csl,
@@ -21,8 +21,8 @@ from pfgnn.graphs import (
     refine,
     search,
 )
-from pfgnn.graphs.depth_first import explore
 from pfgnn.graphs.search import without_complete_blocks
+from pfgnn.graphs.tree_search import explore
 
 Edges = tuple[tuple[int, int], ...]
 PENTAGON, TRIANGLE = circulant(5, [1]), circulant(3, [1])
@@ -152,7 +152,7 @@ def test_pruning_keeps_the_search_small() -> None:
 def test_the_given_solver_gets_connected_graphs_without_twins() -> None:
     seen = []
 
-    def solve(graph: Graph) -> Search:
+    def solve(graph: Graph) -> SearchResult:
         seen.append(graph.num_nodes)
         return explore(graph)
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from pfgnn.graphs import Graph, circulant
-from pfgnn.graphs.depth_first import explore
+from pfgnn.graphs.tree_search import explore
 from pfgnn.graphs.twins import APART, find_twins, leave_one, put_back
 
 # A path 0 - 1 - 2 with two more ends at vertex 0, and a triangle at vertex 2.

@@ -5,7 +5,7 @@ import torch
 
 from pfgnn.model.belief import Belief, effective_sample_size, initial_belief
 from pfgnn.ops.segments import make_segments
-from pfgnn.ops.weigh import FLOOR, normalise
+from pfgnn.ops.weights import FLOOR, normalise
 
 
 def test_initial_belief_is_uniform_and_kept_once() -> None:

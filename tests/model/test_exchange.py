@@ -5,10 +5,10 @@ from tests.graph_samples import random_graph, undirected
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model import GIN, PFGNN, Exchange
-from pfgnn.model.context import Context
+from pfgnn.model.particle_context import Context
 from pfgnn.model.randomness import default_node_key, make_noise
 from pfgnn.ops.exchange import tell
-from pfgnn.ops.weigh import normalise
+from pfgnn.ops.weights import normalise
 
 D, K = 4, 3
 GRAPH = GraphBatch.from_tensors(None, undirected([(0, 1), (1, 2), (3, 4)]), None, torch.tensor([0, 0, 0, 1, 1]))

@@ -9,7 +9,7 @@ from pfgnn.model import GIN, PFGNN, MaxParticle, MeanParticle, PerParticle, Soft
 from pfgnn.model.belief import Belief
 from pfgnn.model.randomness import make_noise
 from pfgnn.model.readout import Readout, embedding, own_particle
-from pfgnn.ops.weigh import normalise
+from pfgnn.ops.weights import normalise
 
 GRAPH = GraphBatch.from_tensors(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1]))
 KINDS: list[type[Readout]] = [MeanParticle, PerParticle, MaxParticle]

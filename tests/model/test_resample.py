@@ -10,7 +10,7 @@ from pfgnn.model import ESSResampling, NoResampling, SoftResampling, SystematicR
 from pfgnn.model.belief import Belief, effective_sample_size
 from pfgnn.model.randomness import Noise, make_noise
 from pfgnn.ops.segments import make_segments
-from pfgnn.ops.weigh import normalise
+from pfgnn.ops.weights import normalise
 
 G, K = 20_000, 4
 WEIGHTS = torch.tensor([0.55, 0.3, 0.1, 0.05], dtype=torch.float64)

@@ -24,7 +24,7 @@ from pfgnn.model.belief import Belief
 from pfgnn.model.exact import enumerate_tree, exact_features, exact_prediction
 from pfgnn.model.randomness import Noise, default_node_key, make_noise
 from pfgnn.model.sample import Draw
-from pfgnn.ops.weigh import normalise
+from pfgnn.ops.weights import normalise
 
 MANY = 4000
 N = 5

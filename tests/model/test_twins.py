@@ -16,7 +16,7 @@ from pfgnn.model.individualise import Additive, ByDistance, RandomNormal, Straig
 from pfgnn.model.observe import NoObservation
 from pfgnn.model.policy import CentralityPolicy, GNNPolicy, UniformPolicy
 from pfgnn.model.resample import ESSResampling, NoResampling, SystematicResampling
-from pfgnn.ops import use, weigh
+from pfgnn.ops import use, weights
 
 pytest.importorskip("triton")
 pytestmark = pytest.mark.usefixtures("on_the_gpu_where_there_is_one")
@@ -157,5 +157,5 @@ def test_graphs_without_edges(device: torch.device) -> None:
 
 @pytest.mark.slow
 def test_more_particles_than_the_kernels_resample(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weigh, "MAX_PARTICLES", 2)
+    monkeypatch.setattr(weights, "MAX_PARTICLES", 2)
     assert_twins(PFGNN.paper(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3), device)

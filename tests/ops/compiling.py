@@ -21,14 +21,14 @@ from pfgnn.ops.batch_norm import BatchNorming, activate_batch
 from pfgnn.ops.draw import draw_vertex
 from pfgnn.ops.dropout import dropout
 from pfgnn.ops.exchange import listen, tell
+from pfgnn.ops.graph_norm import Norming, activate_graphs
 from pfgnn.ops.hashing import fold
 from pfgnn.ops.messages import sum_messages
 from pfgnn.ops.mlp import hidden_mean, hidden_score, two_layers
-from pfgnn.ops.norm import Norming, activate_graphs
 from pfgnn.ops.particles import add_to_vertices, average_particles, pick_vertices, select_particles
 from pfgnn.ops.pna import After, Weights, pna
 from pfgnn.ops.segments import Segments, make_segments, segment_max, segment_mean, sum_neighbours
-from pfgnn.ops.weigh import NoiseKey, bound, normalise, resample
+from pfgnn.ops.weights import NoiseKey, bound, normalise, resample
 
 N, G, E, D, TOWERS = 18, 4, 23, 12, 3
 

@@ -12,7 +12,7 @@ from pfgnn.ops import use
 from pfgnn.ops.dropout import dropout
 from pfgnn.ops.hashing import fold, uniform
 from pfgnn.ops.segments import Segments, make_segments
-from pfgnn.ops.weigh import NoiseKey
+from pfgnn.ops.weights import NoiseKey
 
 pytest.importorskip("triton")
 pytestmark = pytest.mark.usefixtures("on_the_gpu_where_there_is_one")

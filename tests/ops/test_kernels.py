@@ -10,8 +10,8 @@ from torch import Tensor
 
 from pfgnn.ops import use
 from pfgnn.ops.batch_norm import BatchNorming, activate_batch
+from pfgnn.ops.graph_norm import Norming, activate_graphs
 from pfgnn.ops.mlp import hidden_mean, hidden_score, two_layers
-from pfgnn.ops.norm import Norming, activate_graphs
 from pfgnn.ops.pna import After, Weights, pna
 from pfgnn.ops.segments import (
     Segments,
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("on_the_gpu_where_there_is_one")
 triton = pytest.importorskip("triton")
 
 
-triton_norm = pytest.importorskip("pfgnn.ops.triton.norm")
+triton_norm = pytest.importorskip("pfgnn.ops.triton.graph_norm")
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 70), slow((300,))])

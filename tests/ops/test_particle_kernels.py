@@ -13,7 +13,7 @@ from pfgnn.ops.particles import add_to_vertices, average_particles, pick_vertice
 from pfgnn.ops.segments import (
     make_segments,
 )
-from pfgnn.ops.weigh import NoiseKey, bound, normalise, resample
+from pfgnn.ops.weights import NoiseKey, bound, normalise, resample
 
 pytest.importorskip("triton")
 pytestmark = pytest.mark.usefixtures("on_the_gpu_where_there_is_one")

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 
 from pfgnn.report.curves import plot_training, running_median
-from pfgnn.report.metrics import read_metrics
+from pfgnn.report.metrics_reader import read_metrics
 
 LINES = [{"epoch": n, "loss": 1 / n, "validation": None if n == 1 else 2 / n} for n in (1, 2, 3)]
 

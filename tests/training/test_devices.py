@@ -15,8 +15,8 @@ from tests.training import two_processes
 from tests.training.two_processes import BATCHES, PARTS
 from torch import Tensor
 
-from pfgnn.training import checkpoint
-from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS
+from pfgnn.training import checkpoint_file as checkpoint
+from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS
 from pfgnn.training.devices import make_fabric
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ from tests.training.training_samples import CONFIG, lines, trainer, weights
 from torch import nn
 
 from pfgnn.model import GIN, PFGNN
-from pfgnn.training import state as kept_state
-from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
+from pfgnn.training import checkpoints as kept_state
+from pfgnn.training.checkpoint_file import BEST, LAST, read_checkpoint
 from pfgnn.training.validate import Validation
 
 

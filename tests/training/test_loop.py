@@ -15,7 +15,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
 from pfgnn.model.norms import BatchNorm
 from pfgnn.training import loop
-from pfgnn.training.checkpoint import BEST, LAST, owned, read_checkpoint
+from pfgnn.training.checkpoint_file import BEST, LAST, owned, read_checkpoint
 from pfgnn.training.config import ScheduleConfig
 from pfgnn.training.evaluate import predict
 from pfgnn.training.loop import Trainer, evaluation_seed, training_seed

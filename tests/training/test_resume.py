@@ -18,8 +18,8 @@ from torch import Tensor
 from pfgnn.data.task import Task
 from pfgnn.experiments.run_directory import read_record
 from pfgnn.model import GIN, PFGNN, Exchange, MLPPolicy
-from pfgnn.training import state
-from pfgnn.training.checkpoint import BEST, LAST, PREVIOUS, Checkpoint, read_checkpoint, write_checkpoint
+from pfgnn.training import checkpoints as state
+from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS, Checkpoint, read_checkpoint, write_checkpoint
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
 from pfgnn.training.loop import Trainer
 

@@ -14,9 +14,9 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.padding import pad_batch
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, PFGNN, ByDistance, Distinct, Exchange, Independent, MLPPolicy, StraightThrough
+from pfgnn.training.cuda_graphs import WARM_UPS, Replayed
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.loop import Trainer
-from pfgnn.training.replay import WARM_UPS, Replayed
 from pfgnn.training.step import Step
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")

@@ -19,7 +19,7 @@ from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.run import run
 from pfgnn.files import write_json
 from pfgnn.model import GIN, PFGNN
-from pfgnn.training import checkpoint
+from pfgnn.training import checkpoint_file as checkpoint
 from pfgnn.training.devices import gather_rows, make_fabric, over_devices
 from pfgnn.training.evaluate import Draws, Forward, predict
 from pfgnn.training.loop import Trainer

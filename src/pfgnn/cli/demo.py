@@ -7,7 +7,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.cli.console import console
 from pfgnn.errors import InputError
 
@@ -39,8 +39,8 @@ def demo(
     from pfgnn.graphs import csl
     from pfgnn.model import PFGNN
     from pfgnn.report.curves import plot_training
-    from pfgnn.report.metrics import read_metrics
-    from pfgnn.report.walk import plot_walk, record_walk
+    from pfgnn.report.metrics_reader import read_metrics
+    from pfgnn.report.particle_path import plot_walk, record_walk
 
     columns = (
         TextColumn("{task.description:14}"),

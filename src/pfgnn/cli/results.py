@@ -114,7 +114,7 @@ def curves(
     out: Annotated[Path, typer.Option(help="Picture to write.")] = Path("curves.png"),
 ) -> None:
     """Draw training loss and validation metric by epoch. Runs in the same folder have the same colour."""
-    from pfgnn.report.metrics import Line, read_metrics
+    from pfgnn.report.metrics_reader import Line, read_metrics
 
     groups: dict[str, list[list[Line]]] = {}
     for run in runs:

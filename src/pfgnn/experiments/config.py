@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pfgnn.errors import InputError
-from pfgnn.limits import (
+from pfgnn.setting_types import (
     AtLeastTwo,
     BelowOne,
     InsideZeroOne,

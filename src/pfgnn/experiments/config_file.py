@@ -13,7 +13,7 @@ import yaml
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.experiments.config import Config, check_together
 from pfgnn.files import write_atomically
-from pfgnn.limits import Limit, PartName
+from pfgnn.setting_types import Limit, PartName
 
 # How error messages describe a value of each type.
 WORDS = {bool: "true or false", int: "an integer", float: "a finite number", str: "text"}

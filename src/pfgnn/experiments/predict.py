@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.data import Dataset
 from pfgnn.data.encodings import ring_walk_columns
 from pfgnn.data.loader import Resident
@@ -22,7 +22,7 @@ from pfgnn.experiments.run import load_weights
 from pfgnn.experiments.run_directory import CONFIG, read_record
 from pfgnn.files import write_atomically
 from pfgnn.graphs.graph6 import read_graph6
-from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
+from pfgnn.training.checkpoint_file import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict
 

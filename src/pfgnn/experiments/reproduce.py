@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.errors import InputError, explain
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import config_mapping, parse_config, read_config

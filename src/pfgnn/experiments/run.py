@@ -17,11 +17,11 @@ from pfgnn.errors import InputError, MissingPackageError
 from pfgnn.experiments.build import Inputs, build_model, describe, load_data, parts
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import config_mapping, parse_config, read_config, write_config
-from pfgnn.experiments.pairs import tell_pairs_apart
+from pfgnn.experiments.pair_test import tell_pairs_apart
 from pfgnn.experiments.provenance import provenance
 from pfgnn.experiments.run_directory import CONFIG, RECORD, Resume, check_directory, read_record
 from pfgnn.files import write_json
-from pfgnn.training import checkpoint as files
+from pfgnn.training import checkpoint_file as files
 from pfgnn.training.batches import Examples
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.distinguish import threshold

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pfgnn.arguments import choose
+from pfgnn.argument_checks import choose
 from pfgnn.experiments.our_tables import OUR_TABLES
 from pfgnn.experiments.paper_tables import PAPER_TABLES
 from pfgnn.experiments.rows import Row, TableSpec

@@ -27,14 +27,14 @@ from pfgnn.graphs.graph import Graph, Neighbours, disjoint_union
 from pfgnn.graphs.graph6 import from_graph6, from_sparse6, read_graph6, to_graph6, to_sparse6
 from pfgnn.graphs.refinement import is_equitable, refine, refine_many, wl_equivalent
 from pfgnn.graphs.search import search
+from pfgnn.graphs.search_result import SearchResult
 from pfgnn.graphs.smiles import from_smiles, read_smiles, to_smiles
-from pfgnn.graphs.symmetry import Search
 from pfgnn.graphs.tree import SearchTree, TreeNode, first_cell, individualise, largest_cell, smallest_cell
 
 __all__ = [
     "Graph",
     "Neighbours",
-    "Search",
+    "SearchResult",
     "SearchTree",
     "TreeNode",
     "automorphism_count",

@@ -10,11 +10,11 @@ Every graph is accepted, but a hard graph, such as a large CFI graph, can take e
 import numpy as np
 
 from pfgnn.graphs.arrays import IntArray
-from pfgnn.graphs.depth_first import explore
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.nauty import is_installed, nauty_labelling, nauty_search, num_layers
 from pfgnn.graphs.search import search
-from pfgnn.graphs.symmetry import Search
+from pfgnn.graphs.search_result import SearchResult
+from pfgnn.graphs.tree_search import explore
 
 # A graph with at most this many vertices is searched as it is. A larger graph is simplified first, because nauty can be
 # very slow on a union of similar components: in a trial, eight cubic graphs with 8 vertices each took 30 seconds.
@@ -24,7 +24,7 @@ MOST_AS_ONE = 48
 MOST_FOR_NAUTY = 1000
 
 
-def symmetry(graph: Graph) -> Search:
+def symmetry(graph: Graph) -> SearchResult:
     """The canonical labelling and the automorphism group of a graph."""
     return search(graph, _solve, MOST_AS_ONE) if is_installed() else search(graph)
 
@@ -75,6 +75,6 @@ def orbits(graph: Graph) -> IntArray:
     return symmetry(graph).orbits
 
 
-def _solve(piece: Graph) -> Search:
+def _solve(piece: Graph) -> SearchResult:
     """Search a graph with nauty if it is small enough for it, else with the search tree."""
     return nauty_search(piece) if piece.num_nodes * num_layers(piece) <= MOST_FOR_NAUTY else explore(piece)

@@ -13,7 +13,7 @@ import numpy as np
 from pfgnn.graphs.arrays import IntArray, least_connected, run_starts
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.refinement import edge_labels, initial_colours
-from pfgnn.graphs.symmetry import Search, move_of
+from pfgnn.graphs.search_result import SearchResult, move_of
 
 try:
     import pynauty
@@ -31,7 +31,7 @@ def nauty_labelling(graph: Graph) -> IntArray:
     return _labelling(to_pynauty(graph), graph.num_nodes)
 
 
-def nauty_search(graph: Graph) -> Search:
+def nauty_search(graph: Graph) -> SearchResult:
     """The canonical labelling and the automorphism group by nauty."""
     theirs = to_pynauty(graph)
     found, mantissa, exponent, _, _ = pynauty.autgrp(theirs)
@@ -40,7 +40,7 @@ def nauty_search(graph: Graph) -> Search:
     # nauty gives the group order in floating point. Below 10^10 it is exact, and the exponent is 0.
     group_order = round(mantissa) if exponent == 0 else exact_order(generators)
     moves = tuple(move_of(generator) for generator in generators)
-    return Search(_labelling(theirs, graph.num_nodes), moves, group_order, nodes_visited=0)
+    return SearchResult(_labelling(theirs, graph.num_nodes), moves, group_order, nodes_visited=0)
 
 
 def to_pynauty(graph: Graph) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from pfgnn.graphs.arrays import IntArray, least_connected, run_starts
 from pfgnn.graphs.graph import Graph, induced_subgraph
 from pfgnn.graphs.refinement import initial_colours
-from pfgnn.graphs.symmetry import Move, Search, exchanges
+from pfgnn.graphs.search_result import Move, SearchResult, exchanges
 
 
 class Piece(NamedTuple):
@@ -37,7 +37,7 @@ def split(graph: Graph) -> tuple[IntArray, list[Piece]]:
     return singles, [Piece(nodes, induced_subgraph(graph, nodes)) for nodes in members]
 
 
-def join(graph: Graph, singles: IntArray, found: list[tuple[Piece, Search]]) -> Search:
+def join(graph: Graph, singles: IntArray, found: list[tuple[Piece, SearchResult]]) -> SearchResult:
     """Combine the search results of the components of a graph.
 
     The canonical labelling puts the isolated vertices first, then the components, sorted by their canonical forms.
@@ -66,7 +66,7 @@ def join(graph: Graph, singles: IntArray, found: list[tuple[Piece, Search]]) -> 
         group_order *= result.group_order ** len(members) * factorial(len(members))
 
     labelling = np.argsort(np.concatenate(sequence))
-    return Search(labelling, tuple(moves), group_order, sum(result.nodes_visited for _, result in found))
+    return SearchResult(labelling, tuple(moves), group_order, sum(result.nodes_visited for _, result in found))
 
 
 def _groups(nodes: IntArray, keys: IntArray) -> list[IntArray]:

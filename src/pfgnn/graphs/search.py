@@ -18,17 +18,17 @@ from typing import TypeAlias
 import numpy as np
 
 from pfgnn.graphs.arrays import IntArray, rank_rows
-from pfgnn.graphs.depth_first import explore
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.pieces import join, split
 from pfgnn.graphs.refinement import edge_labels, refine
-from pfgnn.graphs.symmetry import Search
+from pfgnn.graphs.search_result import SearchResult
+from pfgnn.graphs.tree_search import explore
 from pfgnn.graphs.twins import find_twins, leave_one, put_back
 
-Solve: TypeAlias = Callable[[Graph], Search]
+Solve: TypeAlias = Callable[[Graph], SearchResult]
 
 
-def search(graph: Graph, solve: Solve = explore, most_as_one: int = 1) -> Search:
+def search(graph: Graph, solve: Solve = explore, most_as_one: int = 1) -> SearchResult:
     """Find the canonical labelling and the automorphism group of a graph.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.graph import Graph, induced_subgraph
 from pfgnn.graphs.refinement import edge_labels, initial_colours
-from pfgnn.graphs.symmetry import Move, Search, exchanges
+from pfgnn.graphs.search_result import Move, SearchResult, exchanges
 
 APART = -1  # used in place of an edge label if the twins are not adjacent
 
@@ -58,7 +58,7 @@ def leave_one(graph: Graph, twins: list[TwinClass]) -> tuple[IntArray, Graph]:
     return kept, Graph(rest.num_nodes, rest.edges, x[kept], rest.edge_attr)
 
 
-def put_back(twins: list[TwinClass], kept: IntArray, found: Search) -> Search:
+def put_back(twins: list[TwinClass], kept: IntArray, found: SearchResult) -> SearchResult:
     """Turn the search result for the graph of `leave_one` into the search result for the whole graph.
 
     Args:
@@ -76,4 +76,4 @@ def put_back(twins: list[TwinClass], kept: IntArray, found: Search) -> Search:
         moves += exchanges(np.array(twin.members)[:, None])
     group_order = found.group_order * prod(factorial(len(twin.members)) for twin in twins)
     labelling = np.argsort(whole(np.argsort(found.labelling)))
-    return Search(labelling, tuple(moves), group_order, found.nodes_visited)
+    return SearchResult(labelling, tuple(moves), group_order, found.nodes_visited)

@@ -14,13 +14,13 @@ from torch import Tensor
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
 from pfgnn.model.belief import Belief
-from pfgnn.model.context import Context
+from pfgnn.model.particle_context import Context
 from pfgnn.model.pfgnn import PFGNN
 from pfgnn.model.policy import FORBIDDEN, allowed_vertices, log_probabilities, mark_used
 from pfgnn.model.readout import embedding
 from pfgnn.model.refine import copies
 from pfgnn.model.sample import Draw
-from pfgnn.ops.weigh import normalise
+from pfgnn.ops.weights import normalise
 
 
 class Level(NamedTuple):

@@ -3,8 +3,8 @@
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
+from pfgnn.model.particle_context import Context
 from pfgnn.ops.exchange import listen
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.errors import InputError, InputTypeError
-from pfgnn.model.finite import bounded
+from pfgnn.model.clamp import bounded
 from pfgnn.ops.embedding import look_up
 
 

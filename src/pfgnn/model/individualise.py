@@ -5,10 +5,10 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
-from pfgnn.model.finite import largest
+from pfgnn.model.clamp import largest
 from pfgnn.model.mlp import MLP
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.sample import Draw

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
-from pfgnn.model.finite import bounded, largest
+from pfgnn.model.clamp import bounded, largest
 from pfgnn.ops.batch_norm import BatchNorming, activate_batch
 from pfgnn.ops.distance import distances
-from pfgnn.ops.norm import Norming, activate_graphs
+from pfgnn.ops.graph_norm import Norming, activate_graphs
 from pfgnn.ops.segments import segment_sum, spread
 from pfgnn.registry import Registry
 
@@ -216,7 +216,7 @@ class LayerNorm(Norm):
 
 @NORMS.register("none")
 class NoNorm(Norm):
-    """No normalisation. Values are only clamped to stay finite; see :func:`pfgnn.model.finite.bounded`."""
+    """No normalisation. Values are only clamped to stay finite; see :func:`pfgnn.model.clamp.bounded`."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

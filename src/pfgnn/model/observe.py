@@ -6,7 +6,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
 from pfgnn.model.mlp import MLP
 from pfgnn.ops.mlp import hidden_mean
-from pfgnn.ops.weigh import bound
+from pfgnn.ops.weights import bound
 from pfgnn.registry import Registry
 
 OBSERVATIONS: Registry[nn.Module] = Registry("observation")

@@ -6,25 +6,25 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.base import GraphModel, Pass
 from pfgnn.model.belief import Belief, initial_belief
 from pfgnn.model.chunks import Chunks
-from pfgnn.model.context import Context
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.individualise import ByDistance, Individualise, Multiplicative
 from pfgnn.model.observe import NoObservation, SetObservation
 from pfgnn.model.output import Output, StepTrace
+from pfgnn.model.particle_context import Context
 from pfgnn.model.policy import MLPPolicy, UniformPolicy, check_scores
 from pfgnn.model.randomness import Noise
 from pfgnn.model.readout import MeanParticle, PerParticle, Readout, embedding
 from pfgnn.model.refine import Refine, check_module, fresh_copy
 from pfgnn.model.resample import NoResampling, SoftResampling
 from pfgnn.model.sample import Distinct, Draw, Independent
-from pfgnn.ops.weigh import normalise
+from pfgnn.ops.weights import normalise
 
 
 class PFGNN(GraphModel):

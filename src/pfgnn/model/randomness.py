@@ -14,7 +14,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.ops.hashing import fold, mix, uniform
 from pfgnn.ops.segments import Segments, make_segments, segment_sum
-from pfgnn.ops.weigh import NoiseKey
+from pfgnn.ops.weights import NoiseKey
 
 
 class Purpose(IntEnum):

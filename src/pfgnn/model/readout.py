@@ -7,7 +7,7 @@ from typing import NamedTuple, TypedDict, Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.arguments import check_positive, choose
+from pfgnn.argument_checks import check_positive, choose
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
 from pfgnn.model.belief import Belief

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.backbones.stack import Stack
-from pfgnn.model.context import Context
 from pfgnn.model.exchange import Exchange
+from pfgnn.model.particle_context import Context
 
 
 class Refine(nn.Module):

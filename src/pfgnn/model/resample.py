@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.belief import Belief, effective_sample_size
 from pfgnn.model.randomness import Noise, Purpose
-from pfgnn.ops.weigh import normalise, resample
+from pfgnn.ops.weights import normalise, resample
 from pfgnn.registry import Registry
 
 RESAMPLERS: Registry[nn.Module] = Registry("resampling")

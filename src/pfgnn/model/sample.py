@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.policy import allowed_vertices, draw_vertices, log_probabilities, mark_used
@@ -13,7 +13,7 @@ from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.ops.candidates import UNIT, first_places, systematic, threshold
 from pfgnn.ops.hashing import uniform
 from pfgnn.ops.segments import segment_sum, spread
-from pfgnn.ops.weigh import FLOOR, normalise
+from pfgnn.ops.weights import FLOOR, normalise
 from pfgnn.registry import Registry
 
 SAMPLERS: Registry[nn.Module] = Registry("sampling")

@@ -8,7 +8,7 @@ from torch import Tensor
 from pfgnn.ops.dispatch import apply, fast, once
 from pfgnn.ops.hashing import fold, gumbel, uniform
 from pfgnn.ops.segments import Segments, segment_log_softmax, segment_max, segment_min, spread
-from pfgnn.ops.weigh import NoiseKey
+from pfgnn.ops.weights import NoiseKey
 
 
 def draw_vertex(

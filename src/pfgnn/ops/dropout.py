@@ -9,7 +9,7 @@ from pfgnn.errors import InputError
 from pfgnn.ops.dispatch import apply, fast
 from pfgnn.ops.hashing import fold, uniform
 from pfgnn.ops.segments import Segments
-from pfgnn.ops.weigh import NoiseKey
+from pfgnn.ops.weights import NoiseKey
 
 
 def dropout(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.ops.dispatch import apply, fast, once, product_dtype
-from pfgnn.ops.norm import Norming, activate_graphs
+from pfgnn.ops.graph_norm import Norming, activate_graphs
 from pfgnn.ops.segments import Segments, segment_max, segment_mean, segment_min, spread
 from pfgnn.ops.side_stream import beside, joined
 
@@ -116,7 +116,7 @@ class _PNA(torch.autograd.Function):
         from pfgnn.ops.triton import pna as kernels
         from pfgnn.ops.triton import pna_scalers as scalers
         from pfgnn.ops.triton import pna_towers as towers
-        from pfgnn.ops.triton.norm import activate
+        from pfgnn.ops.triton.graph_norm import activate
         from pfgnn.ops.triton.pna_maps import pad_weights
         from pfgnn.ops.triton.rows import narrow, widen
 
@@ -153,7 +153,7 @@ class _PNA(torch.autograd.Function):
         from pfgnn.ops.triton import pna as kernels
         from pfgnn.ops.triton import pna_scalers as scalers
         from pfgnn.ops.triton import pna_towers as towers
-        from pfgnn.ops.triton.norm import activate_backward
+        from pfgnn.ops.triton.graph_norm import activate_backward
         from pfgnn.ops.triton.pna_maps import Maps, cut_gradients
         from pfgnn.ops.triton.rows import padded, widen
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from pfgnn.report.metrics import Line
+from pfgnn.report.metrics_reader import Line
 from pfgnn.report.picture import save_picture
 
 LABELS = {"loss": "loss in training", "validation": "metric in validation"}

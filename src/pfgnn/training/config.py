@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pfgnn.limits import BelowOne, InsideZeroOne, NonNegative, NonNegativeNumber, Positive, PositiveNumber
+from pfgnn.setting_types import BelowOne, InsideZeroOne, NonNegative, NonNegativeNumber, Positive, PositiveNumber
 
 Precision = Literal["float32", "tf32", "bf16"]
 

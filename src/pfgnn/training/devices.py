@@ -9,7 +9,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from lightning_fabric.strategies.strategy import Strategy
 from torch import Tensor
 
-from pfgnn.arguments import choose
+from pfgnn.argument_checks import choose
 from pfgnn.errors import InputError
 
 # On each start with a GPU, Fabric logs the advice to use a lower precision.

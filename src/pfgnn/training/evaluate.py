@@ -13,9 +13,9 @@ from pfgnn.data.loader import Indices, Loader, Resident
 from pfgnn.data.padding import pad_batch
 from pfgnn.data.relabel import relabel
 from pfgnn.data.task import Task
+from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
 from pfgnn.training.devices import gather_rows
 from pfgnn.training.metrics import score
-from pfgnn.training.replay import Replayed, own_stream, replayable
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,16 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
 from pfgnn.errors import DivergedError, OutOfMemoryError
 from pfgnn.training.batches import Examples, make_loader
-from pfgnn.training.checkpoint import LAST
+from pfgnn.training.checkpoint_file import LAST
+from pfgnn.training.checkpoints import Checkpoints, State
 from pfgnn.training.config import TrainingConfig
+from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
 from pfgnn.training.devices import over_devices
 from pfgnn.training.evaluate import Draws, Forward
 from pfgnn.training.losses import class_weights
 from pfgnn.training.metrics_file import MetricsFile, Status
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
 from pfgnn.training.optimise import make_optimiser, make_schedule, set_rate
-from pfgnn.training.replay import Replayed, own_stream, replayable
-from pfgnn.training.state import Checkpoints, State
 from pfgnn.training.step import Step
 from pfgnn.training.targets import Standardise
 from pfgnn.training.validate import Validation

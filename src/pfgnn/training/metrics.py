@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torchmetrics.functional.classification import binary_auroc
 
-from pfgnn.arguments import choose
+from pfgnn.argument_checks import choose
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
 

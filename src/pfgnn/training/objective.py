@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pfgnn.arguments import choose
+from pfgnn.argument_checks import choose
 from pfgnn.errors import InputError
 from pfgnn.model.output import StepTrace
 

@@ -12,9 +12,9 @@ from pfgnn.errors import InputError
 from pfgnn.model.output import Output
 from pfgnn.model.readout import Readout
 from pfgnn.ops.hashing import fold
-from pfgnn.training.diversity import measured_beside
 from pfgnn.training.losses import graph_losses
 from pfgnn.training.objective import Objective, Share
+from pfgnn.training.particle_statistics import measured_beside
 from pfgnn.training.targets import Standardise
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from pfgnn.data.task import Task
 from pfgnn.training.batches import Examples
+from pfgnn.training.checkpoints import State
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 from pfgnn.training.metrics import higher_is_better
-from pfgnn.training.state import State
 from pfgnn.training.targets import Standardise
 
 

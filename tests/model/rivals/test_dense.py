@@ -2,7 +2,7 @@
 
 import torch
 
-from pfgnn.model.rivals.dense import places
+from pfgnn.model.rivals.matrices import places
 
 
 def test_places_count_from_zero_in_each_graph() -> None:

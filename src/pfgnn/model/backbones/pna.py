@@ -5,12 +5,12 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
 from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_attr
-from pfgnn.model.context import Context
 from pfgnn.model.norms import GraphNorm
+from pfgnn.model.particle_context import Context
 from pfgnn.ops.pna import After, Weights, pna
 
 

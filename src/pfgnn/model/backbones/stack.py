@@ -5,12 +5,12 @@ from typing import Literal, TypedDict
 
 from torch import Tensor, nn
 
-from pfgnn.arguments import check_positive, choose
+from pfgnn.argument_checks import check_positive, choose
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError, InputTypeError
-from pfgnn.model.context import Context
 from pfgnn.model.mlp import MLP
 from pfgnn.model.norms import NORMS, MarkNorm, Norm
+from pfgnn.model.particle_context import Context
 from pfgnn.model.randomness import Purpose
 from pfgnn.ops.dropout import dropout
 from pfgnn.ops.exchange import tell

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.model.backbones.stack import check_edge_attr
-from pfgnn.model.rivals.alone import Alone
-from pfgnn.model.rivals.dense import places
+from pfgnn.model.rivals.backbone_alone import Alone
+from pfgnn.model.rivals.matrices import places
 
 EPS = 1e-5  # added to the variance, which is 0 if all pairs are equal, as in a graph of one node
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.model.base import Pass
 from pfgnn.model.belief import initial_belief
-from pfgnn.model.context import Context
 from pfgnn.model.features import Constant, encoder
 from pfgnn.model.individualise import RandomNormal
 from pfgnn.model.output import Output
+from pfgnn.model.particle_context import Context
 from pfgnn.model.randomness import Noise, Purpose
-from pfgnn.model.rivals.alone import Alone
+from pfgnn.model.rivals.backbone_alone import Alone
 
 
 class RNI(Alone):

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pfgnn.report.metrics import read_metrics
+from pfgnn.report.metrics_reader import read_metrics
 
 
 @pytest.mark.parametrize("content", [b"", b"not json\n", b"3\n", b'{"epoch": 1}\n', b"\xff\n"])

@@ -31,11 +31,11 @@ import numpy as np
 from pfgnn.graphs.arrays import IntArray, ranges
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.refinement import edge_labels
-from pfgnn.graphs.symmetry import Search, move_of
+from pfgnn.graphs.search_result import SearchResult, move_of
 from pfgnn.graphs.tree import SearchTree, TreeNode
 
 
-def explore(graph: Graph) -> Search:
+def explore(graph: Graph) -> SearchResult:
     """Find the canonical labelling and the automorphism group of a graph with its search tree, without other rules."""
     return _Explorer(graph).run()
 
@@ -59,7 +59,7 @@ class _Explorer:
         self.best = self.tree.root
         self.best_trace: list[bytes] = []  # empty until the first leaf
 
-    def run(self) -> Search:
+    def run(self) -> SearchResult:
         self._visit(self.tree.root)
         while self.stack:
             child = next(self.stack[-1], None)
@@ -68,7 +68,7 @@ class _Explorer:
             else:
                 self._visit(child)
         moves = tuple(move_of(generator) for generator in self.generators)
-        return Search(self.best.colours, moves, self._group_order(), self.visited)
+        return SearchResult(self.best.colours, moves, self._group_order(), self.visited)
 
     def _visit(self, node: TreeNode) -> None:
         self.visited += 1

@@ -98,7 +98,7 @@ def _proposal(log_weights: Tensor, alpha: float) -> Tensor:
 class _Normalise(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, log_weights: Tensor) -> Tensor:
-        from pfgnn.ops.triton.weigh import normalise
+        from pfgnn.ops.triton.weights import normalise
 
         out = normalise(log_weights.contiguous())
         ctx.save_for_backward(out)
@@ -107,7 +107,7 @@ class _Normalise(torch.autograd.Function):
     @staticmethod
     @once
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        from pfgnn.ops.triton.weigh import normalise_backward
+        from pfgnn.ops.triton.weights import normalise_backward
 
         return normalise_backward(gradients[0].contiguous(), *ctx.saved_tensors)
 
@@ -115,7 +115,7 @@ class _Normalise(torch.autograd.Function):
 class _Bound(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, limit: float) -> Tensor:
-        from pfgnn.ops.triton.weigh import bound
+        from pfgnn.ops.triton.weights import bound
 
         out = bound(x.contiguous(), limit)
         ctx.save_for_backward(out)
@@ -125,7 +125,7 @@ class _Bound(torch.autograd.Function):
     @staticmethod
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        from pfgnn.ops.triton.weigh import bound_backward
+        from pfgnn.ops.triton.weights import bound_backward
 
         (out,) = ctx.saved_tensors
         return bound_backward(gradients[0].contiguous(), out, ctx.limit), None
@@ -136,7 +136,7 @@ class _Resample(torch.autograd.Function):
     def forward(
         ctx: Any, log_weights: Tensor, alpha: float, systematic: bool, noise_key: NoiseKey
     ) -> tuple[Tensor, Tensor]:
-        from pfgnn.ops.triton.weigh import resample
+        from pfgnn.ops.triton.weights import resample
 
         log_weights = log_weights.contiguous()
         ancestors, kept = resample(log_weights, alpha, systematic, *noise_key)
@@ -149,7 +149,7 @@ class _Resample(torch.autograd.Function):
     @staticmethod
     @once
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        from pfgnn.ops.triton.weigh import resample_backward
+        from pfgnn.ops.triton.weights import resample_backward
 
         if gradients[1] is None:
             return None, None, None, None

@@ -3,14 +3,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from pfgnn.graphs import Search
+from pfgnn.graphs import SearchResult
 from pfgnn.graphs.arrays import IntArray
-from pfgnn.graphs.symmetry import exchanges, move_of
+from pfgnn.graphs.search_result import exchanges, move_of
 
 
-def of(rows: IntArray) -> Search:
+def of(rows: IntArray) -> SearchResult:
     """A search that found the exchanges of the rows, among the vertices up to 9."""
-    return Search(np.arange(10), tuple(exchanges(rows)), 1, 0)
+    return SearchResult(np.arange(10), tuple(exchanges(rows)), 1, 0)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

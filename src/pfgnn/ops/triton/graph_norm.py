@@ -1,11 +1,14 @@
-"""Triton kernels for :mod:`pfgnn.ops.norm`. Each program handles all nodes of a graph, one particle, some features."""
+"""Triton kernels for :mod:`pfgnn.ops.graph_norm`.
+
+Each program handles all nodes of a graph, for one particle and some features.
+"""
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from pfgnn.ops.norm import Norming
+from pfgnn.ops.graph_norm import Norming
 from pfgnn.ops.triton.numeric import bounded, relu
 from pfgnn.ops.triton.rows import ALIGN, padded
 

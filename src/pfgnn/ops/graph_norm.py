@@ -79,7 +79,7 @@ def activate_graphs(
 class _Activate(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor, x: Tensor | None, *rest: Any) -> Tensor:
-        from pfgnn.ops.triton.norm import activate
+        from pfgnn.ops.triton.graph_norm import activate
         from pfgnn.ops.triton.rows import apart
 
         *norming, nodes, ctx.relu, near = rest
@@ -93,7 +93,7 @@ class _Activate(torch.autograd.Function):
     @staticmethod
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
-        from pfgnn.ops.triton.norm import activate_backward
+        from pfgnn.ops.triton.graph_norm import activate_backward
 
         h, mean, root, near, *parameters = ctx.saved_tensors
         g = gradients[0].contiguous()

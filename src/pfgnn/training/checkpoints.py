@@ -11,8 +11,8 @@ from lightning_fabric.wrappers import _FabricModule, _FabricOptimizer
 from torch import Tensor
 
 from pfgnn.errors import InputError
-from pfgnn.training import checkpoint as files
-from pfgnn.training.checkpoint import Checkpoint
+from pfgnn.training import checkpoint_file as files
+from pfgnn.training.checkpoint_file import Checkpoint
 from pfgnn.training.optimise import Schedule
 from pfgnn.training.targets import Standardise
 

@@ -16,7 +16,7 @@ from tests.training.training_samples import CONFIG, trainer
 from torch import nn
 
 from pfgnn.model import GIN, PFGNN
-from pfgnn.training.checkpoint import (
+from pfgnn.training.checkpoint_file import (
     BEST,
     FORMAT,
     LAST,

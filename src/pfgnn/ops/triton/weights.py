@@ -1,4 +1,4 @@
-"""Triton kernels for :mod:`pfgnn.ops.weigh`. Each program handles the K weights of one graph."""
+"""Triton kernels for :mod:`pfgnn.ops.weights`. Each program handles the K weights of one graph."""
 
 import math
 
@@ -8,7 +8,7 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.ops.triton.hashing import fold_word, unit
-from pfgnn.ops.weigh import FLOOR
+from pfgnn.ops.weights import FLOOR
 
 
 @triton.jit
@@ -155,7 +155,7 @@ def normalise_backward(g: Tensor, out: Tensor) -> Tensor:
 def resample(
     log_weights: Tensor, alpha: float, systematic: bool, key: Tensor, step: int, purpose: int
 ) -> tuple[Tensor, Tensor]:
-    """The ancestors and their new log weights; see :func:`pfgnn.ops.weigh.resample`."""
+    """The ancestors and their new log weights; see :func:`pfgnn.ops.weights.resample`."""
     G, K = log_weights.shape
     ancestors = torch.empty(G, K, dtype=torch.int64, device=key.device)
     out = torch.empty_like(log_weights)

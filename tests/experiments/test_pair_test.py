@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from pfgnn.data import Dataset, GraphBatch, load
 from pfgnn.experiments.config import PairsConfig
-from pfgnn.experiments.pairs import PairsResult, tell_pairs_apart
+from pfgnn.experiments.pair_test import PairsResult, tell_pairs_apart
 from pfgnn.model import GIN, PFGNN
 from pfgnn.ops.hashing import fold, mix, uniform
 from pfgnn.training.devices import make_fabric

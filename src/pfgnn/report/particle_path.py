@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from pfgnn.arguments import check_positive
+from pfgnn.argument_checks import check_positive
 from pfgnn.graphs.graph import Graph
 from pfgnn.model.pfgnn import PFGNN
 from pfgnn.report.picture import save_picture

@@ -5,7 +5,7 @@ import torch
 
 from pfgnn.graphs import csl
 from pfgnn.model import GIN, PFGNN
-from pfgnn.report.walk import count_colours, plot_walk, record_walk
+from pfgnn.report.particle_path import count_colours, plot_walk, record_walk
 
 
 def test_the_walk_follows_one_particle_through_the_resampling(tmp_path: Path) -> None:

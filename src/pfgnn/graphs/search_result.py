@@ -21,7 +21,7 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SearchResult:
     """The result of a search.
 
     Attributes:
