@@ -7,7 +7,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 PYTEST  = $(BIN)/pytest --numprocesses 2 --durations 10
 ROUNDS ?= 3
 
-.PHONY: demo test check lint fast coverage machines bench clean
+.PHONY: demo test check lint fast coverage machines fuzz faults bench clean
 
 demo: $(VENV)/.installed  ## train GIN and PF-GNN on CSL, print the table, write the pictures
 	$(BIN)/pfgnn demo
@@ -32,6 +32,12 @@ coverage: $(VENV)/.installed-dev  ## the coverage of all tests, which take half 
 
 machines: $(VENV)/.installed-dev  ## all tests as other machines would run them, in random orders, ROUNDS times
 	$(BIN)/python -m tests.machines --rounds $(ROUNDS) --numprocesses 2
+
+fuzz: $(VENV)/.installed-dev  ## ten minutes of wrong inputs
+	$(BIN)/python -m reliability.fuzz
+
+faults: $(VENV)/.installed-dev  ## kill commands, fill the disk and so on, and compare the results
+	$(BIN)/python -m reliability.faults
 
 bench: $(VENV)/.installed-dev  ## measure on this CPU, and write results/bench/
 	$(BIN)/python -m benchmarks.graphs
