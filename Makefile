@@ -7,7 +7,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 PYTEST  = $(BIN)/pytest --numprocesses 2 --durations 10
 ROUNDS ?= 3
 
-.PHONY: demo test check lint fast coverage machines fuzz faults bench clean
+.PHONY: demo test check lint fast coverage machines fuzz faults mutants bench clean
 
 demo: $(VENV)/.installed  ## train GIN and PF-GNN on CSL, print the table, write the pictures
 	$(BIN)/pfgnn demo
@@ -38,6 +38,9 @@ fuzz: $(VENV)/.installed-dev  ## ten minutes of wrong inputs
 
 faults: $(VENV)/.installed-dev  ## kill commands, fill the disk and so on, and compare the results
 	$(BIN)/python -m reliability.faults
+
+mutants: $(VENV)/.installed-dev  ## change the code at random places, and see whether the fast tests notice
+	$(BIN)/python -m reliability.mutants
 
 bench: $(VENV)/.installed-dev  ## measure on this CPU, and write results/bench/
 	$(BIN)/python -m benchmarks.graphs
