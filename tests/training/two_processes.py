@@ -44,12 +44,12 @@ def update(folder: Path, fabric: Fabric, case: str) -> dict[str, Tensor]:
 
 
 def predictions(fabric: Fabric, level: str, part: str) -> Tensor:
-    """Predictions of an even or odd number of graphs, in no order."""
+    """Predictions of an even or odd number of graphs, in no order and relabelled."""
     data = graphs(task=NODES if level == "node" else CLASSES)
     torch.manual_seed(0)
     model = PFGNN.paper(GIN(8, layers=1), 2, steps=2, particles=3, level=level)
     chosen = np.array([11, 3, 19, 3, 0, 7])[: PARTS[part]]
-    return predict(Forward(model, fabric), Resident(data), chosen, Draws(5, batch_size=2), 1)
+    return predict(Forward(model, fabric), Resident(data), chosen, Draws(5, relabel=True, batch_size=2), 1)
 
 
 def normed(folder: Path, fabric: Fabric) -> Trainer:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
 from pfgnn.errors import DivergedError, OutOfMemoryError
+from pfgnn.ops.hashing import fold, mix
 from pfgnn.training.batches import Examples, make_loader
 from pfgnn.training.checkpoint import LAST
 from pfgnn.training.config import TrainingConfig
@@ -30,6 +31,7 @@ from pfgnn.training.step import Step
 from pfgnn.training.targets import Standardise
 from pfgnn.training.validate import Validation
 
+PREDICTION = 0x70726564  # hashed into the seed of predictions
 BASELINES = {"leave_one_out": leave_one_out, "none": no_baseline}
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -247,3 +249,8 @@ def training_seed(seed: int, update: int) -> int:
 def evaluation_seed(seed: int) -> int:
     """The seed of the first evaluation draw of a run. Validation uses this seed, tests use the seeds after it."""
     return -(seed % 2**31 + 1) * 2**32
+
+
+def prediction_seed(seed: int) -> int:
+    """The seed of the first draw for new graphs. It is a hash, so that runs with seeds s and s + 1 share no draw."""
+    return int(fold(mix(torch.tensor(seed)), PREDICTION)) % 2**62
