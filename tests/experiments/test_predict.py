@@ -22,7 +22,7 @@ from pfgnn.graphs import to_graph6
 from pfgnn.model.rivals import Alone
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict
-from pfgnn.training.loop import prediction_seed
+from pfgnn.training.seeds import prediction_seed
 
 LABELS = Task("graph", 2, "binary_cross_entropy", "roc_auc")
 SMILES = ["CCO", "c1ccccc1", "CC(=O)O", "CN", "CCC", "OCC=O"] * 3

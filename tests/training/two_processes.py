@@ -1,7 +1,9 @@
 """What one of several processes does in the tests of devices; one process alone does the same for comparison."""
 
+import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from pfgnn.data.loader import Resident
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.run import run
 from pfgnn.files import write_json
+from pfgnn.interrupts import Stopped
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training import checkpoint
 from pfgnn.training.devices import gather_rows, make_fabric, over_devices
@@ -61,6 +64,24 @@ def normed(folder: Path, fabric: Fabric) -> Trainer:
     return of
 
 
+def stopped(folder: Path, fabric: Fabric) -> int:
+    """The updates of a run whose last process alone gets Ctrl-C, in its second update."""
+    of = trainer(folder, replace(CONFIG, checkpoint_every=None), fabric=fabric)
+    step = of.step
+
+    def interrupted(*arguments: Any) -> None:
+        if of.state.update == 1 and fabric.global_rank == fabric.world_size - 1:
+            signal.raise_signal(signal.SIGINT)
+        step(*arguments)
+
+    of.step = interrupted  # type: ignore[assignment]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with suppress(Stopped):
+        of.train()
+    signal.signal(signal.SIGINT, before)
+    return of.state.update
+
+
 def slow_best(path: Path, content: checkpoint.Checkpoint, write: Any = checkpoint.write_checkpoint) -> None:
     """The best weights are written late, when the others have long gone on."""
     if path.name == checkpoint.BEST:
@@ -77,6 +98,7 @@ def work(folder: Path) -> None:
     found |= {f"{level}-{part}": predictions(fabric, level, part) for level in ("graph", "node") for part in PARTS}
     found["sum"] = over_devices(fabric, torch.tensor([rank + 1.0]), "sum")
     found["mean"] = over_devices(fabric, torch.tensor([rank + 1.0]), "mean")
+    found["stopped"] = torch.tensor(stopped(folder / f"stopped-{fabric.world_size}-{rank}", fabric))
     found["rows"] = torch.cat(gather_rows(fabric, torch.full((2 * rank, 3), float(rank))))
     after = normed(folder / f"normed-{fabric.world_size}" if rank == 0 else own / "normed", fabric)
     found |= {f"normed/{name}": tensor for name, tensor in weights(after).items()}

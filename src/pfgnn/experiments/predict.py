@@ -25,7 +25,7 @@ from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict
-from pfgnn.training.loop import prediction_seed
+from pfgnn.training.seeds import prediction_seed
 
 
 class Predictions(NamedTuple):

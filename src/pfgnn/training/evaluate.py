@@ -87,14 +87,14 @@ class Forward:
         was_training = self.model.training
         self.model.eval()
         number = torch.tensor(seed, device=self.fabric.device)
-        if self.replayed is None:
-            prediction = self._predict(batch, number)
-        else:
+        try:
+            if self.replayed is None:
+                return self._predict(batch, number)
             replayed = self.replayed(batch if pad is None else pad_batch(batch, *pad), number)
             assert replayed is not None
-            prediction = replayed[:rows].clone()
-        self.model.train(was_training)
-        return prediction
+            return replayed[:rows].clone()
+        finally:
+            self.model.train(was_training)
 
     def _predict(self, batch: GraphBatch, seed: Tensor) -> Tensor:
         with self.fabric.autocast():
