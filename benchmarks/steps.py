@@ -26,7 +26,8 @@ from pfgnn.training.batches import Examples
 from pfgnn.training.config import Precision, TrainingConfig
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws
-from pfgnn.training.loop import Trainer, evaluation_seed
+from pfgnn.training.loop import Trainer
+from pfgnn.training.seeds import evaluation_seed
 
 GAMMA, CLIP = 0.1, 1.0
 

@@ -1,6 +1,5 @@
 """The results commands as a user meets them."""
 
-import signal
 from pathlib import Path
 
 import pytest
@@ -73,7 +72,7 @@ def test_reproduce_runs_what_is_missing_and_prints_the_table(tmp_path: Path) -> 
     ("outcome", "status", "text"),
     [
         ([Failure("runs/table14/connectivity-gin/seed0", "exit status 2: NaN")], 1, "seed0 failed: exit status 2: NaN"),
-        (KeyboardInterrupt(), 130, "Stopped. Go on with: pfgnn reproduce table14 --row 'a b'"),
+        (KeyboardInterrupt(), 130, "-m pfgnn reproduce table14 --row 'a b'\n"),
         ([], 0, "not run"),
     ],
 )
@@ -90,7 +89,6 @@ def test_the_exit_status_tells_how_it_went(
         return outcome
 
     monkeypatch.setattr(running, "reproduce", stand_in)
-    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
     monkeypatch.setattr("sys.argv", ["pfgnn", "reproduce", "table14", "--row", "a b"])
     app = typer.Typer()
     app.command()(reproduce)

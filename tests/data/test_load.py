@@ -1,5 +1,6 @@
 """Where datasets are looked for, in which order, and what happens when they are nowhere."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pfgnn.data import load
-from pfgnn.data.catalogue import ENTRIES
+from pfgnn.data import code_checksum, load
+from pfgnn.data.catalogue import ENTRIES, Entry
+from pfgnn.data.code_checksum import is_covered
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.load import cache_folder, find
 from pfgnn.data.task import Task
@@ -23,6 +25,12 @@ def _empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tiny(name: str, value: float = 1.5) -> Dataset:
     return Dataset.from_graphs([csl(7, 2)], [value], Task("graph", 1, "l1", "mae"), name=name)
+
+
+def ours(function: Callable[..., Dataset]) -> Callable[..., Dataset]:
+    """The function as if it were part of pfgnn."""
+    function.__module__ = "pfgnn.data.readers"
+    return function
 
 
 def test_root_comes_before_the_environment_and_that_before_the_cache(
@@ -65,9 +73,10 @@ def test_a_fetched_dataset_is_packed_and_not_fetched_again(monkeypatch: pytest.M
         calls.append(folders)
         return tiny("zinc")
 
-    monkeypatch.setitem(ENTRIES, "zinc", replace(ENTRIES["zinc"], fetch=fetch))
+    monkeypatch.setitem(ENTRIES, "zinc", replace(ENTRIES["zinc"], fetch=ours(fetch)))
     first, second = load("zinc"), load("zinc")
     assert len(calls) == 1
+    assert find("zinc") is not None
     assert np.array_equal(first.edges, second.edges)
     assert first.about["citation"] == ENTRIES["zinc"].citation
 
@@ -79,7 +88,7 @@ def test_published_files_are_packed_into_the_cache_once(tmp_path: Path, monkeypa
         reads.append(folder)
         return tiny("exp", float((folder / "EXP.txt.gz").read_text()))
 
-    monkeypatch.setitem(ENTRIES, "exp", replace(ENTRIES["exp"], read=read))
+    monkeypatch.setitem(ENTRIES, "exp", replace(ENTRIES["exp"], read=ours(read)))
     (tmp_path / "exp").mkdir()
     (tmp_path / "exp" / "EXP.txt.gz").write_text("3")
     assert [float(load("exp", tmp_path).y[0, 0]) for _ in range(2)] == [3, 3]
@@ -95,7 +104,7 @@ def test_published_files_are_packed_into_the_cache_once(tmp_path: Path, monkeypa
 def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setitem(ENTRIES, "exp", replace(ENTRIES["exp"], read=lambda _: tiny("exp")))
+    monkeypatch.setitem(ENTRIES, "exp", replace(ENTRIES["exp"], read=ours(lambda _: tiny("exp"))))
     (tmp_path / "exp").mkdir()
     (tmp_path / "exp" / "EXP.txt.gz").write_text("")
     assert len(load("exp", tmp_path)) == 1
@@ -151,3 +160,48 @@ def test_wrong_options_of_a_generator_are_named(options: dict[str, Any]) -> None
     [(name, value)] = options.items()
     with pytest.raises((TypeError, ValueError), match=f"csl cannot be generated with {name}={value}: "):
         load("csl", **options)
+
+
+@pytest.mark.parametrize("kind", ["read", "generate", "fetch"])
+def test_what_other_code_made_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """The cache knows all code of pfgnn that a dataset is made with, also the helpers of its generator."""
+    made = iter([1.0, 2.0, 3.0])
+    monkeypatch.setattr(code_checksum, "PACKAGE", tmp_path / "pfgnn")
+    helper = tmp_path / "pfgnn" / "graphs" / "generators.py"
+    helper.parent.mkdir(parents=True)
+    helper.write_text("a = 1\n")
+    (tmp_path / "exp").mkdir()
+    (tmp_path / "exp" / "EXP.txt.gz").write_text("")
+    make = ours(lambda *_: tiny("exp", next(made)))
+    files = ENTRIES["exp"].files if kind == "read" else ()
+    monkeypatch.setitem(ENTRIES, "exp", Entry("", "", "exp", files, **{kind: make}))
+    assert [float(load("exp", tmp_path).y[0, 0]) for _ in range(2)] == [1, 1]
+    helper.write_text("a = 2\n")
+    code_checksum._checksum.cache_clear()
+    assert [float(load("exp", tmp_path).y[0, 0]) for _ in range(2)] == [2, 2]
+    code_checksum._checksum.cache_clear()
+
+
+def test_what_code_of_ones_own_made_is_made_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can tell when it changed."""
+    made = iter([1.0, 2.0])
+    monkeypatch.setitem(ENTRIES, "rings", Entry("", "", generate=lambda: tiny("rings", next(made))))
+    assert [float(load("rings").y[0, 0]) for _ in range(2)] == [1, 2]
+    assert list(cache_folder().glob("rings*")) == []
+
+
+def test_the_checksum_knows_every_file_its_name_and_the_versions(tmp_path: Path) -> None:
+    def write(folder: str, files: dict[str, str]) -> str:
+        for name, text in files.items():
+            (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / name).write_text(text)
+        return code_checksum._checksum(tmp_path / folder, "2.0")
+
+    own = {"graphs/a.py": "1", "data/b.py": "2"}
+    first = write("first", own)
+    assert write("same", {**own, "training/c.py": "3", "data/notes.txt": "4"}) == first
+    others = [{**own, "ops/triton/c.py": ""}, {"graphs/a.py": "2", "data/b.py": "2"}, {"graphs/a.py": "1"}]
+    moved = {"graphs/b.py": "1", "data/b.py": "2"}
+    assert len({first, *(write(str(place), files) for place, files in enumerate([*others, moved]))}) == 5
+    assert code_checksum._checksum(tmp_path / "first", "2.1") != first
+    assert {is_covered(entry.generate) for entry in ENTRIES.values() if entry.generate} == {True}

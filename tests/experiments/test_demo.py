@@ -4,9 +4,12 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from pfgnn.data.loader import Loader
 from pfgnn.experiments.demo import DIRECTORIES, demo_data, run_demo
+from pfgnn.experiments.run import load_weights
 from pfgnn.graphs import is_isomorphic, wl_equivalent
 from pfgnn.training.metrics_file import Status
 
@@ -47,6 +50,16 @@ def test_the_status_names_the_model(tmp_path: Path) -> None:
     run_demo(tmp_path, steps=1, particles=2, updates=2, report=lambda name, status: said.append((name, status)))
     assert list(dict.fromkeys(name for name, _ in said)) == list(DIRECTORIES)
     assert all(status.updates == 2 for _, status in said)
+
+
+def test_the_record_counts_the_parameters_that_a_model_uses(tmp_path: Path) -> None:
+    """GIN alone has no parameters of the steps that it does not take."""
+    data = demo_data()
+    (batch,) = Loader(data, np.arange(len(data)), len(data))
+    for name, record in small(tmp_path).items():
+        model, _ = load_weights(tmp_path / DIRECTORIES[name], record["selected"])
+        model(batch, seed=0).prediction.square().sum().backward()
+        assert record["parameters"] == sum(p.numel() for p in model.parameters() if p.grad is not None)
 
 
 @pytest.mark.slow

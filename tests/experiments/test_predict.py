@@ -1,6 +1,7 @@
 """Predictions of a finished run for new graphs."""
 
 import csv
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,14 +12,17 @@ from tests.experiments.run_samples import NODES, PARTS, TARGETS, packed, small
 from tests.training.training_samples import CLASSES, graphs
 
 from pfgnn.data import Dataset, Resident
+from pfgnn.data.loader import Indices
 from pfgnn.data.task import Task
 from pfgnn.experiments.config import EvaluationConfig, ModelConfig
+from pfgnn.experiments.config_file import read_config, write_config
 from pfgnn.experiments.predict import Predictions, predict_run
 from pfgnn.experiments.run import load_weights, run
 from pfgnn.graphs import to_graph6
 from pfgnn.model.rivals import Alone
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict
+from pfgnn.training.seeds import prediction_seed
 
 LABELS = Task("graph", 2, "binary_cross_entropy", "roc_auc")
 SMILES = ["CCO", "c1ccccc1", "CC(=O)O", "CN", "CCC", "OCC=O"] * 3
@@ -53,11 +57,35 @@ def test_classes_from_graph6_come_as_probabilities_with_their_standard_error(
     torch.testing.assert_close(found.mean.sum(1), torch.ones(5, dtype=torch.float64))
     model, _ = load_weights(runs["classes"], "best")
     data, forward = Resident(graphs(20).subset(range(5))), Forward(model, make_fabric("cpu"))
-    draws = [predict(forward, data, np.arange(5), Draws(0, 7), number) for number in range(7)]
+    draws = [predict(forward, data, np.arange(5), Draws(prediction_seed(0), 7), number) for number in range(7)]
     each = torch.stack(draws).double().softmax(-1)
     torch.testing.assert_close(found.mean, each.mean(0))
     torch.testing.assert_close(found.error, each.std(0) / 7**0.5)
     assert (found.error > 0).all()
+
+
+def test_neighbouring_seeds_share_no_draw() -> None:
+    drawn = [prediction_seed(seed) + number for seed in (*range(100), 2**31, 2**63 - 1) for number in range(64)]
+    assert len(set(drawn)) == len(drawn)
+    assert 0 <= min(drawn) <= max(drawn) < 2**63
+
+
+def test_runs_of_neighbouring_seeds_draw_anew(runs: dict[str, Path], graph6: Path, tmp_path: Path) -> None:
+    """Draw 1 of seed 0 must not be draw 0 of seed 1, or the means of both would be closer than they are precise."""
+    shutil.copytree(runs["classes"], tmp_path / "next")
+    config = read_config(tmp_path / "next" / "config.yaml")
+    write_config(tmp_path / "next" / "config.yaml", replace(config, seed=config.seed + 1))  # with the same weights
+    asked: list[int] = []
+
+    def watched(forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int) -> torch.Tensor:
+        asked.append(draws.seed + number)
+        return predict(forward, data, graphs, draws, number)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pfgnn.experiments.predict.predict", watched)
+        for run_directory in (runs["classes"], tmp_path / "next"):
+            predict_run(run_directory, graph6, draws=4, device="cpu")
+    assert len(set(asked)) == 8
 
 
 def test_targets_come_in_their_own_units(runs: dict[str, Path]) -> None:

@@ -200,12 +200,23 @@ def test_an_interrupt_stops_the_processes_and_the_next_call_goes_on(
     finally:
         signal.signal(signal.SIGINT, before)
     thread.join()
-    assert [process.returncode for process in started] == [0, -signal.SIGKILL, -signal.SIGKILL]
+    assert [process.returncode for process in started] == [0, -signal.SIGTERM, -signal.SIGTERM]
     assert stage.keys("b") == [(0, 0)]
     stage.how()
     assert stage.reproduce(rows=["b"]) == []
     assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
     assert len(started) == 5
+
+
+def test_a_run_that_does_not_stop_is_killed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
+    process = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    monkeypatch.setattr(running, "GRACE", 0.1)
+    running._stop([process])
+    assert process.returncode == -signal.SIGKILL
+    process.stdout.close()
 
 
 def test_records_of_another_config_are_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,12 @@
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from pfgnn.report.curves import plot_training, running_median
-from pfgnn.report.metrics_reader import read_metrics
+from pfgnn.report.curves import SMOOTHED_FROM, draw_training, plot_training, running_median
+from pfgnn.report.metrics_reader import Line, read_metrics
 
 LINES = [{"epoch": n, "loss": 1 / n, "validation": None if n == 1 else 2 / n} for n in (1, 2, 3)]
 
@@ -15,11 +17,69 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
+def falling(count: int, validation: Sequence[float | None] = ()) -> list[Line]:
+    """The metrics of a run whose loss falls."""
+    values = [*validation, *[None] * count][:count]
+    return [{"epoch": n + 1, "loss": 0.7 * 0.9**n, "validation": value} for n, value in enumerate(values)]
+
+
 def test_a_runs_metrics_are_read_and_drawn(tmp_path: Path) -> None:
     file = write(tmp_path / "run" / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in LINES))
     assert read_metrics(file) == read_metrics(file.parent) == LINES
     plot_training({"runs": [LINES, LINES[:1]], "others": [LINES]}, tmp_path / "curve.png")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("count", [1, 4, SMOOTHED_FROM - 1])
+def test_few_points_are_drawn_as_they_are(count: int) -> None:
+    lines = falling(count)
+    (drawn,) = draw_training({"run": [lines]}).axes[0].lines
+    assert np.asarray(drawn.get_ydata()).tolist() == [line["loss"] for line in lines]
+    assert drawn.get_marker() == "."  # a single point has no line
+
+
+def test_many_points_are_smoothed_and_their_single_values_stay_visible() -> None:
+    lines = falling(SMOOTHED_FROM)
+    faint, bold = draw_training({"run": [lines]}).axes[0].lines
+    values = np.array([line["loss"] for line in lines], dtype=float)
+    assert np.asarray(faint.get_ydata()).tolist() == values.tolist()
+    assert np.asarray(bold.get_ydata()).tolist() == running_median(values).tolist()
+
+
+@pytest.mark.parametrize(
+    ("validation", "name"),
+    [((), "loss in training"), ((0.5, 0.4), "loss in training, metric in validation")],
+)
+def test_both_axes_have_names(validation: Sequence[float], name: str) -> None:
+    axes = draw_training({"run": [falling(2, validation)]}).axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("epoch", name)
+
+
+def test_the_legend_names_what_is_drawn_and_nothing_else() -> None:
+    """The second run of "both" alone has a validation part, and "diverged" has no value at all."""
+    nothing: list[Line] = [{"epoch": 1, "loss": float("nan"), "validation": None}]
+    runs = {"both": [falling(3), falling(3, (0.5, 0.4, 0.3))], "diverged": [nothing], "one": [falling(1)]}
+    axes = draw_training(runs).axes[0]
+    legend = axes.get_legend()
+    assert legend is not None
+    named = [text.get_text() for text in legend.get_texts()]
+    assert named == ["both: loss in training", "both: metric in validation", "one: loss in training"]
+    assert len(axes.lines) == 4
+
+
+def test_without_any_value_there_is_no_legend(tmp_path: Path) -> None:
+    nothing = [{"epoch": 1, "loss": float("inf"), "validation": None}]
+    assert draw_training({"diverged": [nothing]}).axes[0].get_legend() is None
+    plot_training({"diverged": [nothing]}, tmp_path / "curve.png")
+
+
+@pytest.mark.parametrize(("lowest", "scale"), [(0.1, "log"), (0.0, "linear"), (-0.5, "linear")])
+def test_values_that_have_no_logarithm_are_drawn_too(lowest: float, scale: str) -> None:
+    axes = draw_training({"run": [falling(2, (0.5, lowest))]}).axes[0]
+    assert axes.get_yscale() == scale
+    axes.figure.canvas.draw()  # the limits follow from the data
+    low, high = axes.get_ylim()
+    assert low <= lowest < high
 
 
 def test_a_running_median_does_not_see_single_peaks() -> None:

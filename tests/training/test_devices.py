@@ -97,6 +97,14 @@ def test_sums_means_and_rows_over_devices(found: Found) -> None:
 
 
 @pytest.mark.slow
+def test_all_processes_stop_together_whoever_gets_the_signal(found: Found) -> None:
+    assert [int(process["stopped"]) for process in (*found.both, found.alone)] == [2, 2, 2]
+    (folder,) = (folder for folder in found.folder.glob("stopped-*") if (folder / LAST).exists())
+    assert folder.name == "stopped-2-0"
+    assert checkpoint.read_checkpoint(folder / LAST).state["run"]["update"] == 2
+
+
+@pytest.mark.slow
 def test_buffers_are_the_same_everywhere(found: Found) -> None:
     """Else each process would validate a model of its own."""
     one, other = found.both

@@ -1,5 +1,8 @@
 """Predictions in the order of the graphs, and the scores of several draws."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -8,8 +11,10 @@ from tests.training.training_samples import CLASSES, graphs
 from torch import Tensor
 
 from pfgnn.data.loader import Resident
+from pfgnn.data.relabel import sort_keys
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, PFGNN
+from pfgnn.training import evaluate as module
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 
@@ -64,6 +69,31 @@ def test_relabelling_is_drawn_anew_and_again_the_same() -> None:
     plain, want = drawn(Draws(7)), drawn(Draws(7, relabel=True))
     assert torch.equal(drawn(Draws(7, relabel=True)), want)
     assert not torch.allclose(plain, want)
+
+
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_a_relabelling_does_not_depend_on_the_device_of_a_graph(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Resident(graphs(task=NODES if level == "node" else CLASSES))
+
+    def found(rank: int, world: int) -> Tensor:
+        forward = Forward(model(level), make_fabric("cpu"))
+        forward.fabric = SimpleNamespace(  # type: ignore[assignment]
+            global_rank=rank, world_size=world, device=torch.device("cpu"), autocast=nullcontext
+        )
+        return predict(forward, data, ALL, Draws(7, relabel=True, batch_size=3), 2)
+
+    monkeypatch.setattr(module, "gather_rows", lambda fabric, rows: [rows])  # each process returns its own rows
+    alone = found(0, 1).split(data.node_counts.tolist() if level == "node" else 1)
+    for rank in range(3):
+        torch.testing.assert_close(found(rank, 3), torch.cat(alone[rank::3]))
+    assert not torch.allclose(
+        torch.cat(alone), predict(Forward(model(level), make_fabric("cpu")), data, ALL, Draws(7), 2)
+    )
+
+
+def test_keys_drawn_in_parts_are_those_drawn_at_once() -> None:
+    whole, parts = np.random.default_rng(0), np.random.default_rng(0)
+    assert sort_keys(12, whole).tolist() == [key for size in (5, 0, 7) for key in sort_keys(size, parts).tolist()]
 
 
 def test_at_node_level_a_relabelled_prediction_comes_back_to_its_node() -> None:

@@ -18,8 +18,9 @@ from pfgnn.training import loop
 from pfgnn.training.checkpoint_file import BEST, LAST, owned, read_checkpoint
 from pfgnn.training.config import ScheduleConfig
 from pfgnn.training.evaluate import predict
-from pfgnn.training.loop import Trainer, evaluation_seed, training_seed
+from pfgnn.training.loop import Trainer
 from pfgnn.training.metrics_file import Status
+from pfgnn.training.seeds import evaluation_seed, training_seed
 from pfgnn.training.validate import Validation
 
 TARGET = Task("graph", 1, "l1", "mae")

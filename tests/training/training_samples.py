@@ -19,8 +19,9 @@ from pfgnn.training.batches import Examples
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws
-from pfgnn.training.loop import Trainer, evaluation_seed
+from pfgnn.training.loop import Trainer
 from pfgnn.training.metrics_file import Status
+from pfgnn.training.seeds import evaluation_seed
 
 CLASSES = Task("graph", 2, "cross_entropy", "accuracy")
 CONFIG = TrainingConfig(epochs=4, batch_size=8, learning_rate=1e-2, checkpoint_every=1)

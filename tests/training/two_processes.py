@@ -1,7 +1,9 @@
 """What one of several processes does in the tests of devices; one process alone does the same for comparison."""
 
+import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from pfgnn.data.loader import Resident
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.run import run
 from pfgnn.files import write_json
+from pfgnn.interrupts import Stopped
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training import checkpoint_file as checkpoint
 from pfgnn.training.devices import gather_rows, make_fabric, over_devices
@@ -44,12 +47,12 @@ def update(folder: Path, fabric: Fabric, case: str) -> dict[str, Tensor]:
 
 
 def predictions(fabric: Fabric, level: str, part: str) -> Tensor:
-    """Predictions of an even or odd number of graphs, in no order."""
+    """Predictions of an even or odd number of graphs, in no order and relabelled."""
     data = graphs(task=NODES if level == "node" else CLASSES)
     torch.manual_seed(0)
     model = PFGNN.paper(GIN(8, layers=1), 2, steps=2, particles=3, level=level)
     chosen = np.array([11, 3, 19, 3, 0, 7])[: PARTS[part]]
-    return predict(Forward(model, fabric), Resident(data), chosen, Draws(5, batch_size=2), 1)
+    return predict(Forward(model, fabric), Resident(data), chosen, Draws(5, relabel=True, batch_size=2), 1)
 
 
 def normed(folder: Path, fabric: Fabric) -> Trainer:
@@ -59,6 +62,24 @@ def normed(folder: Path, fabric: Fabric) -> Trainer:
     of = trainer(folder, replace(CONFIG, epochs=2, batch_size=5), model=model, fabric=fabric)
     of.train()
     return of
+
+
+def stopped(folder: Path, fabric: Fabric) -> int:
+    """The updates of a run whose last process alone gets Ctrl-C, in its second update."""
+    of = trainer(folder, replace(CONFIG, checkpoint_every=None), fabric=fabric)
+    step = of.step
+
+    def interrupted(*arguments: Any) -> None:
+        if of.state.update == 1 and fabric.global_rank == fabric.world_size - 1:
+            signal.raise_signal(signal.SIGINT)
+        step(*arguments)
+
+    of.step = interrupted  # type: ignore[assignment]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with suppress(Stopped):
+        of.train()
+    signal.signal(signal.SIGINT, before)
+    return of.state.update
 
 
 def slow_best(path: Path, content: checkpoint.Checkpoint, write: Any = checkpoint.write_checkpoint) -> None:
@@ -77,6 +98,7 @@ def work(folder: Path) -> None:
     found |= {f"{level}-{part}": predictions(fabric, level, part) for level in ("graph", "node") for part in PARTS}
     found["sum"] = over_devices(fabric, torch.tensor([rank + 1.0]), "sum")
     found["mean"] = over_devices(fabric, torch.tensor([rank + 1.0]), "mean")
+    found["stopped"] = torch.tensor(stopped(folder / f"stopped-{fabric.world_size}-{rank}", fabric))
     found["rows"] = torch.cat(gather_rows(fabric, torch.full((2 * rank, 3), float(rank))))
     after = normed(folder / f"normed-{fabric.world_size}" if rank == 0 else own / "normed", fabric)
     found |= {f"normed/{name}": tensor for name, tensor in weights(after).items()}

@@ -1,6 +1,5 @@
 """The commands tables, reproduce, report and curves."""
 
-import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from pfgnn.cli.console import console, said_again
+from pfgnn.cli.console import console
+from pfgnn.cli.stopping import going_on
 from pfgnn.errors import InputError
 
 Results = Annotated[Path, typer.Option(help="Folder of the records, TABLE/ROW.json.")]
@@ -46,7 +46,6 @@ def reproduce(
     """Run what is missing in a table, continue what was stopped, and print our numbers beside the paper's."""
     from pfgnn.experiments import reproduce as running
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as with Ctrl-C, the running runs are stopped too
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -55,28 +54,23 @@ def reproduce(
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, speed_estimate_period=float("inf")) as bar:
+    with going_on(), Progress(*columns, console=console, speed_estimate_period=float("inf")) as bar:
         shown = bar.add_task(name, total=None, failed=0)
 
         def progress(now: running.Progress) -> None:
             bar.update(shown, completed=now.done + now.failed, total=now.total, failed=now.failed)
 
-        try:
-            failures = running.reproduce(
-                name,
-                out=results,
-                runs=runs,
-                configs=configs,
-                jobs=jobs,
-                rows=row or (),
-                seeds=seeds,
-                device=device,
-                progress=progress,
-            )
-        except KeyboardInterrupt:
-            bar.stop()
-            console.print(f"Stopped. Go on with: {said_again()}", markup=False, soft_wrap=True)
-            raise typer.Exit(130) from None
+        failures = running.reproduce(
+            name,
+            out=results,
+            runs=runs,
+            configs=configs,
+            jobs=jobs,
+            rows=row or (),
+            seeds=seeds,
+            device=device,
+            progress=progress,
+        )
     _print_table(results, name)
     for failure in failures:
         console.print(f"{failure.run} failed: {failure.reason}", style="red", markup=False, soft_wrap=True)

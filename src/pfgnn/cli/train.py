@@ -12,7 +12,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from pfgnn.cli.console import console, said_again
+from pfgnn.cli.console import console
+from pfgnn.cli.stopping import going_on
 from pfgnn.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,21 +54,11 @@ def train(
     if not (out / RECORD).exists():  # a finished run does not need its data
         check_data(chosen.data)
 
-    from pfgnn.experiments.run import run
+    with going_on("--resume", instead_of=["--resume-previous"]):
+        from pfgnn.experiments.run import run
 
-    try:
         with progress_bar() as report:
-            record = run(
-                chosen,
-                out,
-                device=device,
-                resume=start,
-                tensorboard=tensorboard,
-                report=report,
-            )
-    except KeyboardInterrupt:
-        console.print(f"Stopped. Go on with: {said_again('--resume')}", markup=False, soft_wrap=True)
-        raise typer.Exit(130) from None
+            record = run(chosen, out, device=device, resume=start, tensorboard=tensorboard, report=report)
     print_results(record)
     seconds = record["seconds"]["training"]
     console.print(

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pfgnn.data.arrays import Array
+from pfgnn.data.code_checksum import code_checksum
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.load import cache_folder
 from pfgnn.data.packed import read_packed, write_packed
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import IntArray, ranges
 
-VERSION = 2  # version of the encodings; cached files of another version are not read
 CELLS = 512 * 512  # most matrix entries in one batch, unless a single graph has more
 BITS = 52  # sums of integers stay below 2^BITS, where float64 is exact
 
@@ -168,7 +168,7 @@ def _append(dataset: Dataset, columns: Array) -> npt.NDArray[np.float32]:
 
 def _cached(dataset: Dataset, name: str, numbers: Encoding, length: int) -> Array:
     """The columns from the cache. If they are not there, they are computed and, if possible, stored there."""
-    path = cache_folder() / "encodings" / f"{name}-{VERSION}-{length}-{_checksum(dataset)}.packed"
+    path = cache_folder() / "encodings" / f"{name}-{code_checksum()}-{length}-{_checksum(dataset)}.packed"
     found = _read(path)
     columns = numbers(np.zeros((1, 1, 1)), length).shape[2]
     if found is not None and found.shape == (int(dataset.node_counts.sum()), columns) and found.dtype == np.float32:

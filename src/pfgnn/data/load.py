@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pfgnn
-from pfgnn.data import generated
 from pfgnn.data.catalogue import Entry, find_entry
+from pfgnn.data.code_checksum import code_checksum, is_covered
 from pfgnn.data.dataset import Dataset
 from pfgnn.errors import InputError, InputTypeError
 
@@ -47,7 +47,8 @@ def find(name: str, root: str | Path | None = None) -> Path | None:
             return packed
         if entry.files and all((folder / file).is_file() for file in entry.files):
             return folder
-    return None
+    fetched = _cached(name, "fetched", entry.fetch)
+    return fetched if fetched is not None and fetched.is_file() else None
 
 
 def places(root: str | Path | None = None) -> list[Path]:
@@ -75,16 +76,35 @@ def _open(name: str, entry: Entry, found: Path) -> Dataset:
     crc = 0
     for file in entry.files:
         crc = zlib.crc32((found / file).read_bytes(), crc)
-    path = cache_folder() / f"{name}-{pfgnn.__version__}-{crc:08x}.pfgnn"
+    path = _cached(name, f"{crc:08x}", entry.read)
+    return _take(path) or _keep(entry.read(found), path)
+
+
+def _cached(name: str, made_from: str, made_by: object) -> Path | None:
+    """The packed file of a dataset in the cache.
+
+    Args:
+        name: Name of the dataset.
+        made_from: Names the input that it is made from.
+        made_by: The function that makes it. If it is not part of pfgnn, nobody can tell when its code changes, so the
+            dataset is not cached, and None is returned.
+    """
+    file = f"{name}-{pfgnn.__version__}-{made_from}-{code_checksum()}.pfgnn"
+    return cache_folder() / file if is_covered(made_by) else None
+
+
+def _take(path: Path | None) -> Dataset | None:
+    """The dataset in a cached file; None if there is none, or it cannot be read."""
     try:
-        return Dataset.open(path)
-    except (OSError, ValueError):  # not packed yet, or not readable
-        dataset = entry.read(found)
-    return _keep(dataset, path)
+        return None if path is None else Dataset.open(path)
+    except (OSError, ValueError):
+        return None
 
 
-def _keep(dataset: Dataset, path: Path) -> Dataset:
+def _keep(dataset: Dataset, path: Path | None) -> Dataset:
     """Save the dataset and open the packed file. If it cannot be written, return the dataset itself."""
+    if path is None:
+        return dataset
     try:
         dataset.save(path)
     except OSError:  # without the file, the dataset is only made again next time
@@ -93,17 +113,11 @@ def _keep(dataset: Dataset, path: Path) -> Dataset:
 
 
 def _generate(name: str, entry: Entry, options: dict[str, Any]) -> Dataset:
-    """Generate the dataset, or take it from the cache.
-
-    The name of the cached file depends on the options and on the source code of the generators.
-    """
+    """Generate the dataset, or take it from the cache."""
     assert entry.generate is not None
-    made_by = zlib.crc32(Path(generated.__file__).read_bytes(), zlib.crc32(repr(sorted(options.items())).encode()))
-    path = cache_folder() / f"{name}-{pfgnn.__version__}-generated-{made_by:08x}.pfgnn"
-    try:
-        return Dataset.open(path)
-    except (OSError, ValueError):  # not generated yet, or not readable
-        pass
+    path = _cached(name, f"generated-{zlib.crc32(repr(sorted(options.items())).encode()):08x}", entry.generate)
+    if (found := _take(path)) is not None:
+        return found
     try:
         dataset = entry.generate(**options)
     except (TypeError, ValueError) as error:
@@ -126,8 +140,7 @@ def _fetch(name: str, entry: Entry, others: list[Path]) -> Dataset:
             f"PFGNN_DATA=FOLDER, with {', '.join(entry.files)} in FOLDER/{entry.folder}, or put {name}.pfgnn in "
             f"{cache_folder()}"
         ) from error
-    dataset.save(cache_folder() / f"{name}.pfgnn")
-    return dataset
+    return _keep(dataset, _cached(name, "fetched", entry.fetch))
 
 
 def _first_line(error: Exception) -> str:

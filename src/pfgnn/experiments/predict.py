@@ -25,6 +25,7 @@ from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.training.checkpoint_file import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict
+from pfgnn.training.seeds import prediction_seed
 
 
 class Predictions(NamedTuple):
@@ -92,7 +93,9 @@ def predict_run(
     model, scaler = load_weights(directory, record["selected"])
     model.to(fabric.device)
     K = config.evaluation.particles if particles is None else check_positive("particles", particles)
-    how = Draws(config.seed, draws, batch_size=config.evaluation.batch_size or config.training.batch_size)
+    how = Draws(
+        prediction_seed(config.seed), draws, batch_size=config.evaluation.batch_size or config.training.batch_size
+    )
     data, graphs = Resident(dataset, fabric.device), np.arange(len(dataset))
     forward = Forward(model, fabric, K)
     outputs = torch.stack([predict(forward, data, graphs, how, number) for number in range(draws)]).double()

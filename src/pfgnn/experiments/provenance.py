@@ -23,22 +23,30 @@ def provenance(device: torch.device) -> dict[str, str | None]:
     }
 
 
-def commit() -> str | None:
-    """The git commit of the source code, with a + if files were changed since; None outside a git checkout.
+def commit(source: Path = Path(pfgnn.__file__).parent) -> str | None:
+    """The git commit of the source code, with a + if files were changed or added since; None outside a git checkout.
 
-    If the environment variable PFGNN_COMMIT is set, its value is returned instead. This is for copies of the source
-    code without the git history.
+    A package that is installed in the environment of another repository is not part of that repository, so its commit
+    is None too. If the environment variable PFGNN_COMMIT is set, its value is returned instead. This is for copies of
+    the source code without the git history.
+
+    Args:
+        source: Folder of the package.
     """
     if told := os.environ.get("PFGNN_COMMIT"):
         return told
     try:
-        head = _git("rev-parse", "HEAD")
-        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "--", ".") else "")
+        _git(source, "ls-files", "--error-unmatch", "__init__.py")  # fails if it only lies within some repository
+        head = _git(source, "rev-parse", "HEAD")
+        return head + ("+" if _git(source, "status", "--porcelain", "--untracked-files=all", "--", ".") else "")
     except (OSError, subprocess.CalledProcessError):
         return None
 
 
-def _git(*arguments: str) -> str:
-    source = Path(__file__).parents[1]
-    done = subprocess.run(["git", *arguments], cwd=source, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+def _git(folder: Path, *arguments: str) -> str:
+    # Variables such as GIT_DIR, which are set in the hooks of a repository, would name that repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, check=True, capture_output=True, text=True
+    ).stdout.strip()

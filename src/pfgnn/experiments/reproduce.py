@@ -6,6 +6,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,6 +24,7 @@ from pfgnn.files import read_json
 
 PFGNN = (sys.executable, "-m", "pfgnn")
 POLL = 0.05  # seconds between two checks of the running processes
+GRACE = 60.0  # seconds that a run may take to write its checkpoint when it is stopped
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ def reproduce(
 ) -> list[Failure]:
     """Do all runs of a table that are missing, gather their records, and return the runs that failed.
 
-    A run that was stopped continues from its last checkpoint. An exception, such as KeyboardInterrupt, kills all
-    processes.
+    A run that was stopped continues from its last checkpoint. An exception, such as KeyboardInterrupt, stops all
+    processes after they have written a checkpoint.
 
     Args:
         name: Name of the table.
@@ -127,9 +129,7 @@ def reproduce(
                     failures.append(Failure(str(ended[0].directory), reason))
                 progress(Progress(done, len(failures), total))
     finally:
-        for _, process in active:  # a killed run can be continued later
-            process.kill()
-            process.wait()
+        _stop([process for _, process in active])
     return failures
 
 
@@ -199,6 +199,21 @@ def _start(job: Job, configs: Path, device: str) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             [*command, *settings, "--resume"], stdout=subprocess.DEVNULL, stderr=log, env=environment
         )
+
+
+def _stop(processes: "list[subprocess.Popen[bytes]]") -> None:
+    """Let runs write a checkpoint and end. One that takes too long is killed, and so are all at a second Ctrl-C."""
+    for process in processes:
+        process.terminate()
+    deadline = time.monotonic() + GRACE
+    try:
+        for process in processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - time.monotonic()))
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def _finish(job: Job, process: "subprocess.Popen[bytes]") -> str | None:

@@ -26,8 +26,9 @@ from pfgnn.training.batches import Examples
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.distinguish import threshold
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
-from pfgnn.training.loop import Trainer, evaluation_seed
+from pfgnn.training.loop import Trainer
 from pfgnn.training.metrics_file import Status
+from pfgnn.training.seeds import evaluation_seed
 from pfgnn.training.targets import Standardise
 
 

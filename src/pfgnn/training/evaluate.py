@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.loader import Indices, Loader, Resident
 from pfgnn.data.padding import pad_batch
-from pfgnn.data.relabel import relabel
+from pfgnn.data.relabel import reorder, sort_keys
 from pfgnn.data.task import Task
+from pfgnn.graphs.arrays import IntArray
 from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
 from pfgnn.training.devices import gather_rows
 from pfgnn.training.metrics import score
@@ -86,14 +87,14 @@ class Forward:
         was_training = self.model.training
         self.model.eval()
         number = torch.tensor(seed, device=self.fabric.device)
-        if self.replayed is None:
-            prediction = self._predict(batch, number)
-        else:
+        try:
+            if self.replayed is None:
+                return self._predict(batch, number)
             replayed = self.replayed(batch if pad is None else pad_batch(batch, *pad), number)
             assert replayed is not None
-            prediction = replayed[:rows].clone()
-        self.model.train(was_training)
-        return prediction
+            return replayed[:rows].clone()
+        finally:
+            self.model.train(was_training)
 
     def _predict(self, batch: GraphBatch, seed: Tensor) -> Tensor:
         with self.fabric.autocast():
@@ -117,15 +118,23 @@ def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, num
     fabric = forward.fabric
     own = graphs[fabric.global_rank :: fabric.world_size]
     shown = own if len(own) else graphs[:1]  # a device without graphs predicts one, to know the number of outputs
-    rng = np.random.default_rng([draws.seed % 2**63, number, fabric.global_rank])
+    keys = _relabelling(data, graphs, draws, number)[fabric.global_rank :: fabric.world_size] if draws.relabel else []
     pad = data.multiples(shown, draws.batch_size)
     rows = []
-    for batch in Loader(data, shown, draws.batch_size):
-        seen, new = relabel(batch, rng) if draws.relabel else (batch, None)
+    for place, batch in enumerate(Loader(data, shown, draws.batch_size)):
+        of_batch = keys[place * draws.batch_size :][: draws.batch_size]
+        seen, new = reorder(batch, np.concatenate(of_batch)) if of_batch else (batch, None)
         predicted = forward(seen, draws.seed + number, pad)
         rows.append(predicted[new] if data.node_level and new is not None else predicted)
     mine = torch.cat(rows)
     return _in_order(data, graphs, [part.cpu() for part in gather_rows(fabric, mine if len(own) else mine[:0])])
+
+
+def _relabelling(data: Resident, graphs: Indices, draws: Draws, number: int) -> list[IntArray]:
+    """The sort keys of the nodes of each graph. They do not depend on how the graphs are divided among the devices."""
+    counts = data.node_counts[graphs]
+    keys = sort_keys(int(counts.sum()), np.random.default_rng([draws.seed % 2**63, number, 0]))
+    return np.split(keys, np.cumsum(counts)[:-1])
 
 
 def _in_order(data: Resident, graphs: Indices, parts: list[Tensor]) -> Tensor:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from signal import SIGINT
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
 from pfgnn.errors import DivergedError, OutOfMemoryError
+from pfgnn.interrupts import Interrupts, Stopped
 from pfgnn.training.batches import Examples, make_loader
 from pfgnn.training.checkpoint_file import LAST
 from pfgnn.training.checkpoints import Checkpoints, State
@@ -26,6 +28,7 @@ from pfgnn.training.losses import class_weights
 from pfgnn.training.metrics_file import MetricsFile, Status
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
 from pfgnn.training.optimise import make_optimiser, make_schedule, set_rate
+from pfgnn.training.seeds import training_seed
 from pfgnn.training.step import Step
 from pfgnn.training.targets import Standardise
 from pfgnn.training.validate import Validation
@@ -100,6 +103,7 @@ class Trainer:
         self.checkpoints = Checkpoints(
             folder, identity, fabric, self.state, self.model, self.optimiser, self.schedule, self.sums, self.scaler
         )
+        self.interrupts = Interrupts()
         self.reported = 0.0
 
     def resume(self, path: Path) -> None:
@@ -111,15 +115,19 @@ class Trainer:
         return self.checkpoints.load_best()
 
     def train(self) -> None:
-        """Train to the end. Raises DivergedError if the loss or its gradient is not finite."""
+        """Train to the end. Raises DivergedError if the loss or its gradient is not finite.
+
+        Ctrl-C is held back until the update is done and a checkpoint is written, and then raises a KeyboardInterrupt.
+        """
         self.begun = time.perf_counter() - self.state.seconds
         if self.fabric.is_global_zero:
             # A checkpoint within an epoch is older than the validation of its last update, which will be done again.
             self.metrics.cut(self.state.update - (self.state.batch > 0))
             self.checkpoints.remove_left_overs()
         try:
-            while not self.state.finished:
-                self._epoch()
+            with self.interrupts.held_back():
+                while not self.state.finished:
+                    self._epoch()
         except BaseException:
             with suppress(OSError):  # keep the best weights, but raise the first error
                 self.checkpoints.write_best()
@@ -127,18 +135,32 @@ class Trainer:
 
     def _epoch(self) -> None:
         state, config = self.state, self.config
-        for batch in self.loader.epoch(state.epoch, state.batch):
+        left = state.update < self.updates  # no update is left after a stop in the last validation
+        for batch in self.loader.epoch(state.epoch, state.batch) if left else ():
             self._update(batch)
             if state.update == self.updates:
                 break
-            if config.checkpoint_every and state.update % config.checkpoint_every == 0:
+            signal = self._stopped_by()
+            if signal is not None or (config.checkpoint_every and state.update % config.checkpoint_every == 0):
                 self._save()
-        state.epoch, state.batch = state.epoch + 1, 0
-        state.finished = state.update == self.updates
-        if state.finished or state.epoch % config.validate_every == 0:
-            self._validate()
+            if signal is not None:
+                raise Stopped(signal)
+        finished = state.update == self.updates
+        validates = finished or (state.epoch + 1) % config.validate_every == 0
+        measured = self._measure() if validates else None
+        state.epoch, state.batch, state.finished = state.epoch + 1, 0, finished
+        if measured is not None:
+            self._validate(*measured)
             if state.finished or config.checkpoint_every or self.checkpoints.is_time():
                 self._save()
+
+    def _stopped_by(self) -> int | None:
+        """The signal that asked to stop, or None. All processes stop after the same update, whoever got the signal."""
+        number = self.interrupts.pending
+        if self.fabric.world_size == 1:
+            return number
+        came = torch.tensor(float(number is not None), device=self.fabric.device)
+        return (number or SIGINT) if over_devices(self.fabric, came, "sum") > 0 else None
 
     def _update(self, batch: GraphBatch) -> None:
         set_rate(self.optimiser, self.schedule.rate(self.state.update))
@@ -206,15 +228,30 @@ class Trainer:
             )
         return means
 
-    def _validate(self) -> None:
-        sums = self.sums
+    def _measure(self) -> tuple[list[float], float | None]:
+        """The means of what is reported, and the score of the validation part. The state of the run stays as it is."""
         if self.fabric.world_size > 1:  # each device has the losses of its own graphs
-            sums = over_devices(self.fabric, sums, "mean")
+            means = self._means(over_devices(self.fabric, self.sums, "mean"))
             for buffer in self.model.module.buffers():  # running statistics of the device's own graphs
                 if buffer.is_floating_point():
                     buffer.copy_(over_devices(self.fabric, buffer, "mean"))
-        means = self._means(sums)
-        state, value = self.state, self.validation.score()
+            return means, self.validation.score()  # a process that stopped here would leave the others waiting
+        means = self._means(self.sums)
+        try:
+            with self.interrupts.let_through():
+                return means, self.validation.score()
+        except KeyboardInterrupt:
+            self._save()
+            raise
+
+    def _validate(self, means: list[float], value: float | None) -> None:
+        """Note the result of a validation.
+
+        Args:
+            means: Means of what is reported.
+            value: Score of the validation part, or None.
+        """
+        state = self.state
         if value is not None and self.validation.note(value, state):
             self.checkpoints.remember_best()
         status = self._status(means, value)  # before the schedule may change the rate
@@ -237,13 +274,3 @@ class Trainer:
         self._means(self.sums)  # raises if a loss was not finite: such weights are not saved
         self.state.seconds = time.perf_counter() - self.begun
         self.checkpoints.save()
-
-
-def training_seed(seed: int, update: int) -> int:
-    """The seed of the draws of an update. It is never negative, and an evaluation seed always is."""
-    return (seed % 2**31) * 2**32 + update
-
-
-def evaluation_seed(seed: int) -> int:
-    """The seed of the first evaluation draw of a run. Validation uses this seed, tests use the seeds after it."""
-    return -(seed % 2**31 + 1) * 2**32

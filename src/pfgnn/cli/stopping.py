@@ -1,0 +1,58 @@
+"""What a command does when it is stopped: it prints the command that goes on."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from signal import SIGINT
+
+import typer
+
+from pfgnn.interrupts import ending_as_interrupts
+
+
+@contextmanager
+def going_on(*options: str, instead_of: Sequence[str] = ()) -> Iterator[None]:
+    """If Ctrl-C or a signal stops the block, print the command that goes on, and exit with 128 + the signal's number.
+
+    Args:
+        options: Options that this command needs.
+        instead_of: Options of the stopped command that it must not have.
+    """
+    try:
+        with ending_as_interrupts():
+            yield
+    except KeyboardInterrupt as error:
+        if os.environ.get("RANK", "0") == "0":  # under torchrun, one of the processes says it
+            # As bytes and not by rich, which would change tabs, and could not print every name of a file.
+            typer.echo(os.fsencode(f"Stopped. Go on with: {command_again(*options, instead_of=instead_of)}"))
+        raise typer.Exit(128 + getattr(error, "number", SIGINT)) from None
+
+
+def command_again(*options: str, instead_of: Sequence[str] = ()) -> str:
+    """The command that the user gave, quoted for a shell.
+
+    Args:
+        options: Options that it gets in addition, behind the name of the command.
+        instead_of: Options that it loses.
+    """
+    given = [word for word in sys.argv[1:] if word not in (*options, *instead_of)]
+    name = next(place for place, word in enumerate(given) if not word.startswith("-"))
+    return shlex.join([*_program(), *given[: name + 1], *options, *given[name + 1 :]])
+
+
+def _program() -> list[str]:
+    """The words that start this program again."""
+    world, local = (os.environ.get(name) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
+    if local is not None and local == world:
+        return [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", local, "-m", "pfgnn"]
+    if local is not None:  # each node has options of its own
+        return ["torchrun", "OPTIONS", "-m", "pfgnn"]
+    script = Path(sys.argv[0])
+    if script.name == "__main__.py" or not script.is_file():
+        return [sys.executable, "-m", "pfgnn"]
+    on_path = shutil.which(script.name)
+    return [script.name if on_path is not None and script.samefile(on_path) else str(script)]

@@ -1,0 +1,128 @@
+"""Signals that wait until it is safe to stop."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from pfgnn import interrupts
+from pfgnn.interrupts import ENDING, Interrupts, Stopped, ending_as_interrupts, stop
+
+
+@pytest.fixture(autouse=True)
+def _usual_handlers() -> Iterator[None]:
+    """A shell's job in the background ignores Ctrl-C, and so would its tests."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in ENDING:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def held_back(work: Callable[[Interrupts], None]) -> int | None:
+    """Do work with signals held back; the signal that stopped it."""
+    held = Interrupts()
+    try:
+        with held.held_back():
+            work(held)
+    except Stopped as stopped:
+        return stopped.number
+    return None
+
+
+def test_a_signal_is_held_back_and_raised_at_the_end() -> None:
+    done = []
+
+    def work(held: Interrupts) -> None:
+        signal.raise_signal(signal.SIGINT)
+        done.append(held.pending)
+
+    assert held_back(work) == signal.SIGINT
+    assert done == [signal.SIGINT]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_of_the_work_comes_first() -> None:
+    def work(held: Interrupts) -> None:
+        signal.raise_signal(signal.SIGINT)
+        raise ValueError("first")
+
+    with pytest.raises(ValueError, match="first"):
+        held_back(work)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_copy_of_the_signal_is_ignored_and_a_second_one_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = []
+
+    def work(held: Interrupts) -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        done.append("after the copy")
+        monkeypatch.setattr(interrupts, "REPEATED", -1.0)
+        signal.raise_signal(signal.SIGINT)
+        done.append("never")
+
+    assert held_back(work) == signal.SIGINT
+    assert done == ["after the copy"]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_where_it_may_interrupt_it_does_and_what_follows_is_safe_again(before: bool) -> None:
+    done = []
+
+    def work(held: Interrupts) -> None:
+        if before:
+            signal.raise_signal(signal.SIGINT)
+        try:
+            with held.let_through():
+                if not before:
+                    signal.raise_signal(signal.SIGINT)
+                done.append("never")
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)  # a copy of it, while the checkpoint is written
+            done.append("saved")
+            raise
+
+    assert held_back(work) == signal.SIGINT
+    assert done == ["saved"]
+
+
+@pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
+def test_ending_signals_interrupt_and_are_held_back_too(number: signal.Signals) -> None:
+    with ending_as_interrupts():
+        assert signal.getsignal(number) is stop
+        assert held_back(lambda held: signal.raise_signal(number)) == number
+        with pytest.raises(Stopped):
+            signal.raise_signal(number)
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+def test_handlers_of_others_stay() -> None:
+    came: list[int] = []
+
+    def own(number: int, frame: object) -> None:
+        came.append(number)
+
+    signal.signal(signal.SIGTERM, own)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with ending_as_interrupts(), Interrupts().held_back():
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+    assert came == [signal.SIGTERM]
+
+
+def test_another_thread_leaves_all_handlers_alone() -> None:
+    seen: list[object] = []
+
+    def work() -> None:
+        with ending_as_interrupts(), Interrupts().held_back():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [signal.default_int_handler]
