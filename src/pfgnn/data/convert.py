@@ -13,7 +13,7 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.graph_files import Sample, Source, read_csv, read_graph6_lines, read_json_lines
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.tu import read_tu
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.graphs.arrays import rank_rows
 
 KINDS = ("csv", "graph6", "jsonl", "tu")
@@ -92,13 +92,13 @@ def convert(
         ("on_error", on_error, ("fail", "skip")),
     ):
         if value not in allowed:
-            raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {value!r}")
+            raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {shown(value)}")
     for name, given, where in (("targets", targets, "csv"), ("labels", labels, "graph6")):
         if given is not None and kind != where:
             raise InputError(f"{name} is for the kind {where}, but {file} is of the kind {kind}")
     if kind == "tu":
         if task is not None:
-            raise InputError(f"task must not be given for a TU folder, which has its own, but it is {task!r}")
+            raise InputError(f"task must not be given for a TU folder, which has its own, but it is {shown(task)}")
         return Converted(read_tu(file), [], [])
     if kind == "csv":
         source = read_csv(file, smiles_column, targets, features, processes)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pfgnn.data.arrays import Array, shrink
 from pfgnn.data.molecules import CHUNK, FEATURES, FeatureSet, Molecule, featurise_many
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.graph6 import GRAPH6_HEADER, SPARSE6_HEADER, from_graph6, from_sparse6
 
@@ -59,11 +59,13 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
     names = [name for name in header if name != smiles_column] if targets is None else list(targets)
     for name in (smiles_column, *names):
         if header.count(name) > 1 or names.count(name) > 1:
-            raise InputError(f"each column must occur once in {file} and once in targets, but {name!r} is repeated")
+            raise InputError(
+                f"each column must occur once in {file} and once in targets, but {shown(name)} is repeated"
+            )
         if name not in header:
-            raise InputError(f"{file} has no column {name!r}, but has: {', '.join(header) or 'none'}")
+            raise InputError(f"{file} has no column {shown(name)}, but has: {', '.join(header) or 'none'}")
     if not names:
-        raise InputError(f"{file} must have at least one target besides column {smiles_column!r}, but it has none")
+        raise InputError(f"{file} must have at least one target besides column {shown(smiles_column)}, but it has none")
     place = {name: header.index(name) for name in header}
     rows = [row for _, row in numbered]
 
@@ -76,7 +78,7 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
         row, molecule = item
         if len(row) != len(header):
             raise InputError(f"there are {len(row)} entries, but the header has {len(header)}")
-        y = [_number(row[place[name]], f"column {name!r}") for name in names]
+        y = [_number(row[place[name]], f"column {shown(name)}") for name in names]
         if isinstance(molecule, ValueError):
             raise molecule
         x, edges, edge_attr = map(shrink, molecule)
@@ -145,7 +147,7 @@ def _number(text: str, what: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{what} must be a finite number, but it is {text!r}")
+        raise InputError(f"{what} must be a finite number, but it is {shown(text)}")
     return value
 
 

@@ -10,7 +10,8 @@ import pfgnn
 from pfgnn.data import generated
 from pfgnn.data.catalogue import Entry, find_entry
 from pfgnn.data.dataset import Dataset
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, PFGNNError, shown
+from pfgnn.files import reading
 
 
 def load(name: str, root: str | Path | None = None, **options: Any) -> Dataset:
@@ -70,7 +71,7 @@ def _open(name: str, entry: Entry, found: Path) -> Dataset:
     if found.is_file() or entry.read is None:
         dataset = Dataset.open(found)
         if dataset.name != name:
-            raise InputError(f"{found} must hold the dataset {name}, but it holds {dataset.name!r}")
+            raise InputError(f"{found} must hold the dataset {name}, but it holds {shown(dataset.name)}")
         return dataset
     crc = 0
     for file in entry.files:
@@ -78,8 +79,9 @@ def _open(name: str, entry: Entry, found: Path) -> Dataset:
     path = cache_folder() / f"{name}-{pfgnn.__version__}-{crc:08x}.pfgnn"
     try:
         return Dataset.open(path)
-    except (OSError, ValueError):  # not packed yet, or not readable
-        dataset = entry.read(found)
+    except (OSError, PFGNNError):  # not packed yet, or not readable
+        with reading(found, f"be a folder with the published files of {name}"):
+            dataset = entry.read(found)
     return _keep(dataset, path)
 
 
@@ -102,7 +104,7 @@ def _generate(name: str, entry: Entry, options: dict[str, Any]) -> Dataset:
     path = cache_folder() / f"{name}-{pfgnn.__version__}-generated-{made_by:08x}.pfgnn"
     try:
         return Dataset.open(path)
-    except (OSError, ValueError):  # not generated yet, or not readable
+    except (OSError, PFGNNError):  # not generated yet, or not readable
         pass
     try:
         dataset = entry.generate(**options)
@@ -110,7 +112,7 @@ def _generate(name: str, entry: Entry, options: dict[str, Any]) -> Dataset:
         if not options:
             raise
         wrong = InputTypeError if isinstance(error, TypeError) else InputError
-        given = ", ".join(f"{key}={value!r}" for key, value in options.items())
+        given = ", ".join(f"{key}={shown(value)}" for key, value in options.items())
         raise wrong(f"{name} cannot be generated with {given}: {error}") from error
     return _keep(dataset, path)
 

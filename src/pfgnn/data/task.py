@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 
 LEVELS = ("graph", "node", "pair")
 CLASS_LOSSES = ("cross_entropy", "weighted_cross_entropy")  # their targets are class numbers
@@ -39,7 +39,7 @@ class Task:
             ("metric", self.metric, METRICS),
         ):
             if value not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {value!r}")
+                raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {shown(value)}")
         if self.outputs < 1:
             raise InputError(f"outputs must be at least 1, but it is {self.outputs}")
         for name, values in (("targets", self.targets), ("scales", self.scales)):

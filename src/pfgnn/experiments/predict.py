@@ -1,7 +1,7 @@
 """Predict new graphs with the model of a finished run. Each prediction has a Monte Carlo standard error."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,19 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pfgnn.arguments import check_positive
 from pfgnn.data import Dataset
 from pfgnn.data.encodings import ring_walk_columns
 from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import CLASS_LOSSES, Task
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.experiments.build import Inputs, adapt
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.run import load_weights
 from pfgnn.experiments.run_directory import CONFIG, read_record
-from pfgnn.files import write_atomically
+from pfgnn.files import reading, write_atomically
 from pfgnn.graphs.graph6 import read_graph6
+from pfgnn.limits import check_draws
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict
@@ -66,6 +66,7 @@ def predict_run(
     particles: int | None = None,
     smiles_column: str = "smiles",
     device: str = "auto",
+    progress: Callable[[int], None] = lambda done: None,
 ) -> Predictions:
     """Predict the graphs of a file with the model of a finished run.
 
@@ -79,30 +80,38 @@ def predict_run(
         particles: K; None for ``evaluation.particles`` of the run.
         smiles_column: Name of the column of SMILES in a CSV file.
         device: "cpu", "cuda" or "auto".
+        progress: Called after each draw with the number of draws done.
     """
-    if check_positive("draws", draws) < 2:
-        raise InputError("draws must be at least 2 for a standard error, but it is 1")
+    check_draws(draws, particles)
     record, config = read_record(directory), read_config(directory / CONFIG)
-    identity = read_checkpoint(directory / (BEST if record["selected"] == "best" else LAST)).state["identity"]
-    inputs = Inputs.from_json(identity["inputs"])
+    checkpoint = directory / (BEST if record["selected"] == "best" else LAST)
+    with reading(checkpoint, "be the checkpoint of a run"):
+        inputs = Inputs.from_json(read_checkpoint(checkpoint).state["identity"]["inputs"])
     encoded = config.data.random_walks + ring_walk_columns(config.data.ring_walks)
     dataset = adapt(read_graphs(path, inputs, smiles_column, encoded), config.data, config.model)
     check_features(path, inputs, dataset)
     fabric = make_fabric(device, config.training.precision)
     model, scaler = load_weights(directory, record["selected"])
     model.to(fabric.device)
-    K = config.evaluation.particles if particles is None else check_positive("particles", particles)
+    K = config.evaluation.particles if particles is None else particles
     how = Draws(config.seed, draws, batch_size=config.evaluation.batch_size or config.training.batch_size)
     data, graphs = Resident(dataset, fabric.device), np.arange(len(dataset))
     forward = Forward(model, fabric, K)
-    outputs = torch.stack([predict(forward, data, graphs, how, number) for number in range(draws)]).double()
-    if inputs.task.loss in CLASS_LOSSES:
-        outputs = outputs.softmax(-1)
-    elif inputs.task.loss == "binary_cross_entropy":
-        outputs = outputs.sigmoid()
-    elif scaler is not None:
-        outputs = scaler.unscale(outputs)
-    return Predictions(outputs.mean(0), outputs.std(0) / draws**0.5, _names(inputs.task), _places(dataset))
+    mean, squares = torch.zeros(()), torch.zeros(())  # of all draws so far; squares of the deviations (Welford)
+    for number in range(draws):
+        output = predict(forward, data, graphs, how, number).double()
+        if inputs.task.loss in CLASS_LOSSES:
+            output = output.softmax(-1)
+        elif inputs.task.loss == "binary_cross_entropy":
+            output = output.sigmoid()
+        elif scaler is not None:
+            output = scaler.unscale(output)
+        deviation = output - mean
+        mean = mean + deviation / (number + 1)
+        squares = squares + deviation * (output - mean)
+        progress(number + 1)
+    error = (squares / (draws - 1) / draws).sqrt()
+    return Predictions(mean, error, _names(inputs.task), _places(dataset))
 
 
 def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0) -> Dataset:
@@ -131,7 +140,7 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0
         smiles = _column(path, smiles_column)
         dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, encoded), inputs.task)
     else:
-        raise InputError(f"{path} must end in one of .g6, .s6, .csv, .pfgnn, but it ends in {path.suffix!r}")
+        raise InputError(f"{path} must end in one of .g6, .s6, .csv, .pfgnn, but it ends in {shown(path.suffix)}")
     return dataset
 
 
