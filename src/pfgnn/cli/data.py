@@ -100,16 +100,18 @@ def verify(name: Name, root: Root = None) -> None:
 @app.command()
 def convert(
     path: Annotated[
-        Path, typer.Argument(help="CSV file with SMILES, graph6 or sparse6 file, JSON lines file, or TU folder.")
+        Path, typer.Argument(help="CSV file with SMILES, SMILES, graph6 or sparse6, JSON lines, or TU folder.")
     ],
     out: Annotated[Path, typer.Argument(help="Packed file to write, such as own.pfgnn.")],
     kind: Annotated[
-        str | None, typer.Option(help="Format: csv, graph6, jsonl or tu. By default the file's ending decides.")
+        str | None, typer.Option(help="Format: csv, smi, graph6, jsonl or tu. By default the file's ending decides.")
     ] = None,
     smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
-    target: Annotated[list[str] | None, typer.Option(help="CSV: name of a target column. Repeatable.")] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(help="CSV: name of a target column, if several can be. Repeatable.")
+    ] = None,
     features: Annotated[str, typer.Option(help="Set of features of molecules: ogb, zinc or qm9.")] = "ogb",
-    labels: Annotated[Path | None, typer.Option(help="graph6: file of the labels, one per line.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="graph6 and SMILES: file of the labels, one per line.")] = None,
     task: Annotated[
         str | None, typer.Option(help="classification or regression. By default the targets decide.")
     ] = None,
@@ -138,6 +140,9 @@ def convert(
             progress=lambda number, total: bar.update(shown, completed=number, total=total),
         )
     done.dataset.save(out)
+    for key in ("target column", "labels", "classes", "unknown labels"):
+        if what := done.dataset.about.get(key):
+            console.print(f"{key.capitalize()}: {what}.", highlight=False, soft_wrap=True, markup=False)
     lines = [f"line {reject.line}: {reject.reason}" for reject in done.rejects]
     for line in lines[:REJECTS_SHOWN]:
         console.print(line, highlight=False, soft_wrap=True, markup=False)

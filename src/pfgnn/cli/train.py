@@ -111,7 +111,8 @@ def evaluate(
 def predict(
     directory: Directory,
     path: Annotated[
-        Path, typer.Argument(help="New graphs: graph6 or sparse6 (.g6, .s6), SMILES (.csv) or packed (.pfgnn).")
+        Path,
+        typer.Argument(help="New graphs: graph6, sparse6 (.g6, .s6), SMILES (.csv, .tsv, .smi) or packed (.pfgnn)."),
     ],
     out: Annotated[Path, typer.Option(help="CSV table to write.")] = Path("predictions.csv"),
     draws: Annotated[int, typer.Option(help=f"Independent draws to average, 2 to {MOST_DRAWS}.")] = 16,

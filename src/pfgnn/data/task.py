@@ -20,7 +20,7 @@ class Task:
         outputs: How many numbers a model predicts: one for each class or regression target, or 1 for a binary label.
         loss: Loss of the training, one of `LOSSES`.
         metric: Metric of the evaluation, one of `METRICS`.
-        targets: Names of the targets, if there are several.
+        targets: Names of the outputs, if they are known: the targets, or the classes.
         scales: For the metric error_ratio, the number by which each target's error is divided, such as its chemical
             accuracy.
     """

@@ -156,8 +156,8 @@ def statistics(dataset: Dataset) -> Facts:
         elif y.shape[1] == 1:
             wide = y.astype(np.float64)
             facts |= {
-                f"{part} y mean": round(float(wide.mean()), 5),
-                f"{part} y std": round(float(wide.std(ddof=1)), 5),
+                f"{part} y mean": round(float(np.nanmean(wide)), 5),
+                f"{part} y std": round(float(np.nanstd(wide, ddof=1)), 5),
             }
     facts["parts hash"] = _hash(_parts(dataset))
     facts["hash"] = content_hash(dataset)

@@ -13,13 +13,14 @@ from pfgnn.data import Dataset
 from pfgnn.data.encodings import ring_walk_columns
 from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
+from pfgnn.data.table_file import SMILES, TABLES, read_table_file
 from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.build import Inputs, adapt
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.run import load_weights
 from pfgnn.experiments.run_directory import CONFIG, read_record
-from pfgnn.files import reading, write_atomically
+from pfgnn.files import ending, reading, write_atomically
 from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.limits import check_draws
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
@@ -75,7 +76,8 @@ def predict_run(
 
     Args:
         directory: The run directory.
-        path: File of the graphs: graph6 or sparse6 (.g6, .s6), SMILES (.csv), or a packed dataset (.pfgnn).
+        path: File of the graphs: graph6 or sparse6 (.g6, .s6), a table with SMILES (.csv, .tsv), SMILES (.smi), or a
+            packed dataset (.pfgnn). All but the last may be gzipped.
         draws: R ≥ 2, number of draws. The standard error is the standard deviation of the draws divided by √R.
         particles: K; None for ``evaluation.particles`` of the run.
         smiles_column: Name of the column of SMILES in a CSV file.
@@ -130,17 +132,21 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0
         level, found = ("node" if task.level == "node" else "graph" for task in (inputs.task, dataset.task))
         if level != found:
             raise InputError(f"{path} must have a task at {level} level, as the run has, but it is at {found} level")
-    elif path.suffix in (".g6", ".s6"):
+    elif ending(path) in (".g6", ".s6"):
         graphs = read_graph6(path)
         if not graphs:
             raise InputError(f"{path} must hold one graph per line, but it holds no graph")
         rows = sum(graph.num_nodes for graph in graphs) if inputs.task.level == "node" else len(graphs)
         dataset = Dataset.from_graphs(graphs, np.zeros((rows, 1), dtype=np.int64), inputs.task)
-    elif path.suffix == ".csv":
-        smiles = _column(path, smiles_column)
-        dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, encoded), inputs.task)
+    elif ending(path) in (*TABLES, *SMILES):
+        smiles = read_table_file(path).column(smiles_column)
+        if not smiles:
+            raise InputError(f"{path} must hold one molecule per line, but it holds no molecule")
+        with reading(path, "hold one molecule per line"):
+            dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, encoded), inputs.task)
     else:
-        raise InputError(f"{path} must end in one of .g6, .s6, .csv, .pfgnn, but it ends in {shown(path.suffix)}")
+        known = ", ".join((".g6", ".s6", *TABLES, *SMILES, ".pfgnn"))
+        raise InputError(f"{path} must end in one of {known}, but it ends in {shown(path.suffix)}")
     return dataset
 
 
@@ -162,27 +168,6 @@ def check_features(path: Path, inputs: Inputs, dataset: Dataset) -> None:
             )
 
 
-def _column(path: Path, name: str) -> list[str]:
-    """The values of a column of a CSV file."""
-    try:
-        with path.open(newline="") as file:
-            table = csv.DictReader(file)
-            columns = table.fieldnames or ()
-            rows = [(table.line_num, row.get(name)) for row in table]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as a CSV table: {error}") from None
-    if name not in columns:
-        raise InputError(f"{path} must have a column {name}, but its columns are {', '.join(columns) or 'none'}")
-    if not rows:
-        raise InputError(f"{path} must hold one molecule per line, but it holds no molecule")
-    molecules = []
-    for line, molecule in rows:
-        if molecule is None:  # the line has too few columns
-            raise InputError(f"{path} must hold one molecule per line, but line {line} has none")
-        molecules.append(molecule)
-    return molecules
-
-
 def _features(inputs: Inputs, encoded: int) -> str:
     """The name of the molecule features that the run was trained on.
 
@@ -201,7 +186,7 @@ def _features(inputs: Inputs, encoded: int) -> str:
 def _names(task: Task) -> list[str]:
     """A name for each output of a task."""
     if task.loss in CLASS_LOSSES:
-        return [f"class {c}" for c in range(task.outputs)]
+        return [f"class {name}" for name in task.targets or range(task.outputs)]
     return list(task.targets) or ["prediction" if task.outputs == 1 else f"output {c}" for c in range(task.outputs)]
 
 
