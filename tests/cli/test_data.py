@@ -36,7 +36,7 @@ def test_prepare_info_verify(tmp_path: Path) -> None:
     dataset.subset(range(100)).save(tmp_path / "connectivity.pfgnn")
     done = pfgnn("data", "verify", "connectivity", "--root", tmp_path)
     assert done.returncode == 2
-    assert "connectivity is not the published dataset: graphs, nodes" in done.stderr
+    assert "connectivity is not the published dataset (source: generated): graphs, nodes" in done.stderr
 
 
 def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:

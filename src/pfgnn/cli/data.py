@@ -82,11 +82,12 @@ def prepare(
 
 @app.command()
 def verify(name: Name, root: Root = None) -> None:
-    """Check that a dataset is the published one: compare counts, label statistics and a content hash."""
+    """Check that a dataset is the published one: compare counts, label statistics and hashes."""
     from pfgnn.data.load import load
     from pfgnn.data.verify import verify as check_facts
 
-    checks = check_facts(load(name, root))
+    dataset = load(name, root)
+    checks = check_facts(dataset)
     table = Table("fact", "expected", "found", "")
     for check in checks:
         shown = [str(value)[:16] for value in (check.expected, check.found)]  # the first digits of a hash are enough
@@ -94,7 +95,11 @@ def verify(name: Name, root: Root = None) -> None:
     console.print(table)
     wrong = [check.fact for check in checks if not check.holds]
     if wrong:
-        raise InputError(f"{name} is not the published dataset: {', '.join(wrong)} differ")
+        source = dataset.about["source"]
+        raise InputError(f"{name} is not the published dataset (source: {source}): {', '.join(wrong)} differ")
+    hashes = [check.fact for check in checks if check.fact.endswith("hash")]
+    compared = f"the counts and {', '.join(hashes)}" if hashes else "the counts; no hash is published"
+    console.print(f"{name} agrees in all that was compared: {compared}.", markup=False, soft_wrap=True)
 
 
 @app.command()
