@@ -18,6 +18,7 @@ from pfgnn.errors import (
     PFGNNError,
     explain,
     is_bug,
+    shown,
 )
 
 SOURCE = Path(pfgnn.__file__).parent
@@ -78,5 +79,60 @@ def test_every_error_that_is_raised_on_purpose_is_one_of_ours() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name)
         if node.exc.func.id in names
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("value", "quoted"),
+    [
+        ("a", "'a'"),
+        (None, "None"),
+        ([1, 2.5], "[1, 2.5]"),
+        ("two\nlines", r"'two\nlines'"),
+        (torch.nn.Linear(1, 1), "Linear(in_features=1, out_features=1, bias=True)"),
+        (torch.nn.Sequential(torch.nn.ReLU()), "Sequential( (0): ReLU() )"),
+    ],
+)
+def test_values_are_quoted_on_one_line(value: object, quoted: str) -> None:
+    assert shown(value) == quoted
+
+
+def test_long_values_are_cut_at_once() -> None:
+    assert shown(10**5000) == "an int that is too long to be printed"
+    twice: list[object] = []
+    for _ in range(200):
+        twice = [twice, twice]  # as text it would fill the universe
+    for value in ("x" * 10**6, list(range(10**6)), {"a": "y" * 10**6}, 10**4000, b"z" * 10**6, twice):
+        assert len(shown(value)) <= 80
+
+
+def test_a_message_is_one_line_of_bounded_length() -> None:
+    said = explain(InputError("a\nb " + "c" * 10**6))
+    assert said.startswith("a b ccc")
+    assert len(said) == 1000
+    assert "\n" not in explain(FileNotFoundError(2, "No such file or directory", "a\nb"))
+
+
+def test_no_message_quotes_a_value_of_any_length() -> None:
+    """Values from files and commands are quoted by ``shown``. The others are names that we chose, or Python objects."""
+    packages = (
+        "argument_checks.py",
+        "setting_types.py",
+        "data",
+        "experiments",
+        "report",
+        "cli",
+        "graphs/graph6.py",
+        "graphs/smiles.py",
+    )
+    files = [
+        file for name in packages for file in ([SOURCE / name] if ".py" in name else (SOURCE / name).rglob("*.py"))
+    ]
+    found = [
+        f"{path.relative_to(SOURCE)}, line {node.lineno}"
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FormattedValue) and node.conversion == ord("r")
     ]
     assert found == []

@@ -1,9 +1,14 @@
+import gzip
 import json
+import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
 
-from pfgnn.files import read_json, write_atomically, write_json
+from pfgnn import files
+from pfgnn.errors import InputError, InputTypeError, OutOfMemoryError
+from pfgnn.files import ending, read_json, read_text, reading, write_atomically, write_json
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -23,8 +28,8 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"{", "record.json must hold JSON, but it does not: Expecting property name"),
-        (b"\xff", "record.json must hold JSON, but it does not: 'utf-8' codec can't decode"),
+        (b"{", r"record.json must hold JSON, but it cannot be read \(Expecting property name"),
+        (b"\xff", "record.json must be text in UTF-8, but line 1 has the byte 0xff"),
         (b"[]", "record.json must hold a JSON object, but it holds a list"),
     ],
 )
@@ -32,3 +37,85 @@ def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, content: bytes
     (tmp_path / "record.json").write_bytes(content)
     with pytest.raises(ValueError, match=sentence):
         read_json(tmp_path / "record.json")
+
+
+def fail(error: Exception) -> None:
+    path = Path("some/file.txt")
+    with reading(path, "be in this folder"), reading(path, "hold a graph"):  # the second time changes nothing
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyError("loss"), "it has no loss"),
+        (RecursionError(), "it is nested too deeply"),
+        (StopIteration(), "it ends too early"),
+        (EOFError("too short"), r"it is truncated or damaged \(too short\)"),
+        (zlib.error("bad block"), r"it is truncated or damaged \(bad block\)"),
+        (zipfile.BadZipFile("no zip"), r"it is truncated or damaged \(no zip\)"),
+        (gzip.BadGzipFile("no gzip"), r"it is truncated or damaged \(no gzip\)"),
+        (AttributeError("two\nlines"), r"it cannot be read \(two lines\)"),
+        (IndexError(), r"it cannot be read \(IndexError\)"),
+        (ValueError("x" * 10_000), r"it cannot be read \(x{199}…\)"),
+    ],
+)
+def test_every_fault_of_a_file_becomes_one_sentence_with_its_name(error: Exception, said: str) -> None:
+    with pytest.raises(InputError, match=f"^some/file.txt must hold a graph, but {said}$") as caught:
+        fail(error)
+    assert caught.value.__cause__ is error
+
+
+def test_our_own_errors_keep_their_kind_and_get_the_name_once() -> None:
+    for kind in (InputError, InputTypeError, OutOfMemoryError):
+        with pytest.raises(kind, match=r"^some/file.txt: x must be finite$"):
+            fail(kind("x must be finite"))
+    with pytest.raises(OutOfMemoryError, match=r"^some/file.txt cannot be read, because there is too little memory$"):
+        fail(MemoryError("7 PiB"))
+
+
+def test_errors_of_the_operating_system_keep_their_kind_and_name_the_file() -> None:
+    for name in ("other.txt", None):
+        with pytest.raises(PermissionError) as caught:
+            fail(OSError(13, "Permission denied", name))
+        assert caught.value.filename == (name or "some/file.txt")
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+def test_a_text_may_be_gzipped_and_have_a_byte_order_mark(tmp_path: Path, start: bytes) -> None:
+    content = start + "Größe\n".encode()
+    for name, written in {
+        "a.txt": content,
+        "a.txt.gz": gzip.compress(content),
+        "b.txt": gzip.compress(content),
+    }.items():
+        (tmp_path / name).write_bytes(written)
+        assert read_text(tmp_path / name) == "Größe\n"
+
+
+def test_half_of_a_gzipped_text_is_refused_at_every_length(tmp_path: Path) -> None:
+    path, whole = tmp_path / "half.csv.gz", gzip.compress(b"smiles,y\nCCO,1\n")
+    for length in range(2, len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(
+            InputError, match=r"half.csv.gz must be text in UTF-8, or gzipped text, but it is truncated"
+        ):
+            read_text(path)
+
+
+def test_a_small_file_that_holds_too_much_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_TEXT", 1000)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * 100_000))
+    with pytest.raises(InputError, match=r"bomb.gz must hold at most 1000 bytes of text, but it holds more"):
+        read_text(tmp_path / "bomb.gz")
+
+
+def test_a_byte_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\ntwo \xe9\n")
+    with pytest.raises(InputError, match=r"a.txt must be text in UTF-8, but line 2 has the byte 0xe9"):
+        read_text(tmp_path / "a.txt")
+
+
+def test_the_ending_of_a_name() -> None:
+    names = {"a.csv": ".csv", "a.CSV.gz": ".csv", "b.c.smi": ".smi", "a.gz": "", "a": ""}
+    assert {name: ending(Path(name)) for name in names} == names

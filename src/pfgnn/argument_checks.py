@@ -4,7 +4,7 @@ import operator
 from collections.abc import Mapping
 from typing import SupportsIndex, TypeVar
 
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, shown
 
 Option = TypeVar("Option")
 
@@ -18,21 +18,24 @@ def choose(argument: str, name: str, options: Mapping[str, Option]) -> Option:
         options: The allowed values, and what each one stands for.
     """
     if not isinstance(name, str) or name not in options:
-        raise InputError(f"{argument} must be one of {', '.join(options)}, but it is {name!r}")
+        raise InputError(f"{argument} must be one of {', '.join(options)}, but it is {shown(name)}")
     return options[name]
 
 
-def check_positive(argument: str, value: SupportsIndex, least: int = 1) -> int:
+def check_positive(argument: str, value: SupportsIndex, least: int = 1, most: int | None = None) -> int:
     """Return the value as an int, or raise an InputTypeError or InputError.
 
     Args:
         argument: Name of the argument, for the message.
         value: Value that the caller gave.
         least: Smallest value that is allowed.
+        most: Largest value that is allowed; None for no limit.
     """
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InputTypeError(f"{argument} must be an int, but it is {value!r}")
+        raise InputTypeError(f"{argument} must be an int, but it is {shown(value)}")
     number = operator.index(value)
     if number < least:
-        raise InputError(f"{argument} must be at least {least}, but it is {number}")
+        raise InputError(f"{argument} must be at least {least}, but it is {shown(number)}")
+    if most is not None and number > most:
+        raise InputError(f"{argument} must be at most {most}, but it is {shown(number)}")
     return number

@@ -3,7 +3,11 @@
 Each class also derives from a built-in exception, so `except ValueError` still works.
 """
 
+import reprlib
 import sys
+
+LONGEST_QUOTE = 80  # characters of a value that a message quotes
+LONGEST_MESSAGE = 1000  # characters of a message that the user sees
 
 
 class PFGNNError(Exception):
@@ -30,6 +34,21 @@ class DivergedError(PFGNNError, FloatingPointError):
     """The training diverged: its loss or gradient is no longer finite."""
 
 
+def shown(value: object) -> str:
+    """A value as a message quotes it: on one line, and cut if it is long."""
+    try:
+        text = _QUOTE.repr(value)
+    except ValueError:  # Python refuses to print an integer of thousands of digits
+        text = "an int that is too long to be printed"
+    return cut(text, LONGEST_QUOTE)
+
+
+def cut(text: str, most: int) -> str:
+    """The text on one line, with an ellipsis at its end if it has more than ``most`` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def is_bug(error: Exception) -> bool:
     """Whether an error is a bug: neither a PFGNNError, nor an OSError, nor a lack of memory."""
     return not isinstance(error, PFGNNError | OSError) and not _out_of_memory(error)
@@ -37,11 +56,12 @@ def is_bug(error: Exception) -> bool:
 
 def explain(error: Exception) -> str:
     """Describe an error to the user in one sentence. The sentence says if the error is a bug."""
+    message = cut(str(error), LONGEST_MESSAGE)
     if isinstance(error, PFGNNError):
-        return str(error)
+        return message
     if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
-    message = " ".join(str(error).split())
+        said = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or message
+        return cut(said, LONGEST_MESSAGE)
     if _out_of_memory(error):
         return f"there is too little memory: {message}" if message else "there is too little memory"
     return f"this is a bug in pfgnn ({type(error).__name__}: {message})"
@@ -52,3 +72,14 @@ def _out_of_memory(error: Exception) -> bool:
     torch = sys.modules.get("torch")
     on_device = torch is not None and isinstance(error, torch.OutOfMemoryError)
     return isinstance(error, MemoryError) or on_device or "DefaultCPUAllocator: can't allocate memory" in str(error)
+
+
+def _quoting() -> reprlib.Repr:
+    """A ``repr`` that stays short and quick for values of any size."""
+    quote = reprlib.Repr()
+    quote.maxstring = quote.maxother = quote.maxlong = LONGEST_QUOTE
+    quote.maxlist = quote.maxtuple = quote.maxdict = quote.maxset = 20
+    return quote
+
+
+_QUOTE = _quoting()

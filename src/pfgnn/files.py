@@ -1,20 +1,77 @@
-"""Reading and writing JSON files, and writing files atomically."""
+"""Reading and writing files: every fault of a file becomes one sentence with its name, and files are written whole."""
 
+import gzip
+import io
 import json
 import os
-from collections.abc import Callable
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError, OutOfMemoryError, PFGNNError, cut
+
+LONGEST_REASON = 200  # characters of another library's message that a sentence quotes
+MOST_TEXT = 2**30  # bytes of text in a file, also after decompression
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+@contextmanager
+def reading(path: Path, must: str) -> Iterator[None]:
+    """Turn every fault of a file into an error that names the file. The code that reads the file goes inside.
+
+    Errors of the operating system keep their kind. All other errors become an InputError. If an InputError does not
+    name the file, the name is put before it.
+
+    Args:
+        path: The file.
+        must: What the file must do or be, such as "hold JSON", to complete the message "FILE must ...".
+    """
+    try:
+        yield
+    except (InputError, InputTypeError, OutOfMemoryError) as error:
+        if path.name in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from error
+    except PFGNNError:
+        raise
+    except MemoryError as error:
+        raise OutOfMemoryError(f"{path} cannot be read, because there is too little memory") from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, error.filename or str(path)) from error
+        raise InputError(f"{path} must {must}, but {_reason(error)}") from error
+
+
+def read_text(path: Path) -> str:
+    """Read a text in UTF-8, with or without a byte order mark. Gzipped files are decompressed."""
+    with reading(path, "be text in UTF-8, or gzipped text"):
+        with path.open("rb") as file:
+            content = file.read(MOST_TEXT + 1)
+        if content.startswith(GZIP_MAGIC):
+            content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(MOST_TEXT + 1)
+        if len(content) > MOST_TEXT:
+            raise InputError(f"{path} must hold at most {MOST_TEXT} bytes of text, but it holds more")
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = content[: error.start].count(b"\n") + 1
+            raise InputError(
+                f"{path} must be text in UTF-8, but line {line} has the byte {content[error.start]:#04x}"
+            ) from None
+
+
+def ending(path: Path) -> str:
+    """The ending of a file's name in lower case, such as ".csv". An ending .gz after it is left out."""
+    return (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object from a file, or raise an InputError if the file does not hold one."""
-    try:
-        content = json.loads(path.read_text())
-    except ValueError as error:  # also raised for a wrong encoding
-        raise InputError(f"{path} must hold JSON, but it does not: {error}") from None
+    with reading(path, "hold JSON"):
+        content = json.loads(read_text(path))
     if not isinstance(content, dict):
         raise InputError(f"{path} must hold a JSON object, but it holds a {type(content).__name__}")
     return content
@@ -42,3 +99,17 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with a file, to complete the sentence "The file must ..., but ...", from any error."""
+    message = cut(str(error), LONGEST_REASON) or type(error).__name__
+    if isinstance(error, KeyError) and error.args:
+        return f"it has no {cut(str(error.args[0]), LONGEST_REASON)}"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, StopIteration):
+        return "it ends too early"
+    if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile | zipfile.BadZipFile):
+        return f"it is truncated or damaged ({message})"
+    return f"it cannot be read ({message})"

@@ -38,7 +38,10 @@ def test_inspect_prints_facts_and_draws(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (["demo", "--particles", 0], "particles must be at least 1, but it is 0"),
-        (["demo", "--particles", 10**6], "particles must be at most 100000 in the demo, but it is 1000000"),
+        (["demo", "--particles", 10**6], "particles must be at most 10000, but it is 1000000"),
+        (["demo", "--steps", 10**20], "steps must be at most 100, but it is 100000000000000000000"),
+        (["predict", "run", "new.g6", "--particles", 10**6], "particles must be at most 10000, but it is 1000000"),
+        (["predict", "run", "new.g6", "--draws", 10**9], "draws must be at most 10000, but it is 1000000000"),
         (["demo", "--seed", -1], "seed must lie in 0..2**63 - 1, but it is -1"),
         (["demo", "--steps", 0], "steps must be at least 1, but it is 0"),
         (["inspect", "missing.g6"], "missing.g6: No such file or directory"),

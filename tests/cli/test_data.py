@@ -36,7 +36,7 @@ def test_prepare_info_verify(tmp_path: Path) -> None:
     dataset.subset(range(100)).save(tmp_path / "connectivity.pfgnn")
     done = pfgnn("data", "verify", "connectivity", "--root", tmp_path)
     assert done.returncode == 2
-    assert "connectivity is not the published dataset: graphs, nodes" in done.stderr
+    assert "connectivity is not the published dataset (source: generated): graphs, nodes" in done.stderr
 
 
 def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:
@@ -49,6 +49,23 @@ def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:
     assert "1 graphs; 1 lines rejected" in done.stdout
     assert len(Dataset.open(tmp_path / "own.pfgnn")) == 1
     assert "1 outputs" in pfgnn("data", "info", tmp_path / "own.pfgnn").stdout
+
+
+def test_convert_says_what_it_chose_and_why(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    (tmp_path / "own.csv").write_text("id,smiles,toxic\n1,C,yes\n2,CC,no\n3,CO,\n4,CCO,no\n5,CN,yes\n")
+    done = pfgnn("data", "convert", tmp_path / "own.csv", tmp_path / "own.pfgnn")
+    assert done.returncode == 0, done.stderr
+    for line in (
+        "Target column: 'toxic', the only column that can be one; 'id' is named like a number or name of each row.",
+        "Labels: 2 classes, because they are texts.",
+        "Classes: no, yes.",
+        "Unknown labels: 1 of 5.",
+    ):
+        assert line in done.stdout.splitlines()
+    said = pfgnn("data", "info", tmp_path / "own.pfgnn").stdout
+    assert "2 outputs" in said
+    assert "they are texts" in said
 
 
 def test_all_rejects_go_into_a_file_and_brackets_in_paths_are_no_markup(tmp_path: Path) -> None:
@@ -71,7 +88,7 @@ def test_all_rejects_go_into_a_file_and_brackets_in_paths_are_no_markup(tmp_path
         (["convert", "own.jsonl", "out.pfgnn"], "own.jsonl, line 1: this is not JSON"),
         (["convert", "empty.csv", "out.pfgnn"], "empty.csv must have at least one line, but it is empty"),
         (["convert", "missing.csv", "out.pfgnn"], "missing.csv: No such file or directory"),
-        (["convert", "own.xyz", "out.pfgnn"], "own.xyz ends in none of .csv, .g6, .s6, .jsonl"),
+        (["convert", "own.xyz", "out.pfgnn"], "own.xyz ends in none of .csv, .tsv, .smi, .smiles, .g6, .s6, .jsonl"),
         (["convert", "good.jsonl", "own.jsonl/out.pfgnn"], "own.jsonl: File exists"),
         (["info", "zinc", "--root", "."], "zinc.pfgnn is not a packed dataset"),
         (

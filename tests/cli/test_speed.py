@@ -1,10 +1,12 @@
 """A wrong argument is told at once: nothing that takes seconds to import is imported before."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.experiments.test_run_directory import RECORD
 from tests.suite import slow
 
 CODE = """
@@ -33,6 +35,7 @@ finally:
         slow("evaluate run --set evaluation.particels=3", 2, "did you mean particles?"),
         slow("predict missing new.g6", 2, "missing must hold a finished run, but no run is there"),
         slow("predict run new.g6", 2, "new.g6: No such file"),
+        slow("predict run new.g6 --draws 1000000000", 2, "draws must be at most 10000"),
         slow("demo --particles 0", 2, "particles must be at least 1, but it is 0"),
         slow("inspect missing.g6", 2, "missing.g6: No such file"),
         slow("data info zink", 2, "name must be one of csl, sr25"),
@@ -51,7 +54,7 @@ def test_torch_is_not_imported_for_a_wrong_argument(
     (tmp_path / "run").mkdir()
     for file in ("good.yaml", "run/config.yaml"):
         (tmp_path / file).write_text("data: {name: connectivity}\ntraining: {epochs: 1}\n")
-    (tmp_path / "run" / "record.json").write_text("{}")
+    (tmp_path / "run" / "record.json").write_text(json.dumps(RECORD))
     command = [sys.executable, "-c", CODE, *arguments.split()]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == status

@@ -66,12 +66,12 @@ def test_csv_takes_all_other_columns_by_default_and_may_be_gzipped(tmp_path: Pat
 def test_csv_rejects_are_collected_by_line(tmp_path: Path) -> None:
     text = CSV + "bad,C1,1,1\nsulfur,S,1,1\nodd,C,one,1\nempty,C,1,\nshort,C\ngood,C,1,1\n"
     dataset, rejects, smiles = csv(tmp_path, text, on_error="skip")
-    assert (len(dataset), smiles) == (4, ["O", "CO", "N", "C"])
+    assert (len(dataset), smiles) == (5, ["O", "CO", "N", "C", "C"])
+    assert np.isnan(dataset.y[3, 1])
     assert rejects == [
         Reject(6, "smiles 'C1' is not a valid molecule"),
         Reject(7, "smiles 'S': atom type must be one of H, C, N, O, F, but it is S"),
         Reject(8, "column 'mu' must be a finite number, but it is 'one'"),
-        Reject(9, "column 'gap' must be a finite number, but it is ''"),
         Reject(10, "there are 2 entries, but the header has 4"),
     ]
     with pytest.raises(ValueError, match=r"^table.csv, line 6: smiles 'C1' is not a valid molecule$"):
@@ -87,7 +87,7 @@ def test_csv_rejects_are_collected_by_line(tmp_path: Path) -> None:
         ("smiles,mu,gap\n", {}, "must have at least one graph, but it has none$"),
         ("smiles,mu,gap\nC1,0,0\n", {"on_error": "skip"}, "all lines were rejected, line 2 since smiles 'C1' is not"),
         ("", {}, "table.csv must have at least one line, but it is empty$"),
-        (CSV, {"kind": "xml"}, "^kind must be one of csv, graph6, jsonl, tu, but it is 'xml'$"),
+        (CSV, {"kind": "xml"}, "^kind must be one of csv, smi, graph6, jsonl, tu, but it is 'xml'$"),
         (CSV, {"features": "ecfp"}, "^features must be one of ogb, zinc, qm9, but it is 'ecfp'$"),
         (CSV, {"on_error": "ignore"}, "^on_error must be one of fail, skip, but it is 'ignore'$"),
         (CSV, {"task": "ranking"}, "^task must be one of classification, regression, but it is 'ranking'$"),
@@ -150,8 +150,8 @@ def test_json_lines(tmp_path: Path) -> None:
         ({"x": None}, "x must have 1 columns like the graphs before, but it has 0"),
         ({"edge_attr": None}, "edge_attr must have 1 columns like the graphs before, but it has 0"),
         ({"y": 1}, "y must have 2 columns like the graphs before, but it has 1"),
-        ({"y": [1, "two"]}, "y must be a finite number or a list of them, but it is [1, 'two']"),
-        ({"y": [1, float("nan")]}, "y must be a finite number or a list of them, but it is [1, nan]"),
+        ({"y": [1, "two"]}, "y must be a number, null or a list of them, but it is [1, 'two']"),
+        ({"y": [1, float("nan")]}, "y must be finite, or null if it is unknown, but it is [1, nan]"),
         ({"x": [[1], [1, 2], [1]]}, "x must have the same number of columns in all rows, but their lengths differ"),
         ({"x": [[1]]}, "x must have one row for each of 3 nodes, but it has 1 rows"),
         ({"x": [["C"]] * 3}, "x must hold integers or floats of at most 64 bits, but it has dtype <U1"),
@@ -212,11 +212,14 @@ def test_unreadable_paths_are_named(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         convert(tmp_path, kind="csv")
     path = write(tmp_path, "graphs.xml", "<graph/>")
-    with pytest.raises(ValueError, match=r"graphs.xml ends in none of .csv, .g6, .s6, .jsonl; give its kind as one of"):
+    with pytest.raises(
+        ValueError,
+        match=r"graphs.xml ends in none of .csv, .tsv, .smi, .smiles, .g6, .s6, .jsonl; give its kind as one of",
+    ):
         convert(path)
     for name in ("table.csv", "table.csv.gz"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00")
-        with pytest.raises(ValueError, match=r"cannot be read as (gzipped )?UTF-8 text: "):
+        with pytest.raises(ValueError, match=r"table.csv(.gz)? must be text in UTF-8, but line 1 has the byte 0xff"):
             convert(tmp_path / name)
 
 
@@ -237,14 +240,14 @@ def test_a_converted_dataset_is_saved_and_opened(tmp_path: Path) -> None:
     ],
 )
 def test_repeated_columns_are_refused(tmp_path: Path, text: str, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"once in .*table.csv and once in targets, but '.*' is repeated"):
+    with pytest.raises(ValueError, match=r"each column must occur once in .*, but '.*' is repeated"):
         csv(tmp_path, text, **options)
 
 
 def test_options_of_another_kind_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"targets is for the kind csv, but .*graphs.jsonl is of the kind jsonl"):
         jsonl(tmp_path, JSON, targets=["a"])
-    with pytest.raises(ValueError, match=r"labels is for the kind graph6, but"):
+    with pytest.raises(ValueError, match=r"labels is for the kind graph6 or smi, but"):
         jsonl(tmp_path, JSON, labels="labels.txt")
 
 

@@ -38,3 +38,32 @@ def test_one_changed_number_is_found_out() -> None:
     assert content_hash(wrong) != content_hash(dataset)
     assert content_hash(replace(dataset, splits={})) != content_hash(dataset)
     assert content_hash(replace(dataset, y=dataset.y.astype(np.int64))) == content_hash(dataset)
+
+
+def test_generated_folds_of_csl_are_not_the_published_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PFGNN_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    dataset = load("csl")
+    assert dataset.about["source"] == "generated"
+    assert [check.fact for check in verify(dataset) if not check.holds] == ["parts hash"]
+
+
+def test_one_changed_part_is_found_out(data_dir: Path) -> None:
+    if find("csl", data_dir) is None:
+        pytest.skip("the files of csl are not in the data folder")
+    dataset = load("csl", data_dir)
+    assert all(check.holds for check in verify(dataset))
+    parts = {**dataset.splits, "fold 3 train": dataset.splits["fold 3 train"][::-1]}
+    wrong = verify(replace(dataset, splits=parts))
+    assert [check.fact for check in wrong if not check.holds] == ["parts hash"]
+
+
+def test_every_published_list_of_parts_has_a_hash() -> None:
+    for name, entry in ENTRIES.items():
+        if entry.files:
+            assert any(fact.endswith("hash") for fact in FACTS[name]), name
+
+
+def test_parts_that_are_not_there_differ() -> None:
+    dataset = replace(load("lcc", train=2, test=2, test_large=2), splits={})
+    assert {"train", "train hash"} <= {check.fact for check in verify(dataset) if not check.holds}

@@ -1,6 +1,7 @@
 """Predictions of a finished run for new graphs."""
 
 import csv
+import gzip
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -178,15 +179,33 @@ def test_molecules_from_a_table(molecules: Path, tmp_path: Path) -> None:
     torch.testing.assert_close(named.mean, found.mean[:1], rtol=1e-5, atol=1e-6)
 
 
+def test_every_table_that_can_be_converted_can_be_predicted(molecules: Path, tmp_path: Path) -> None:
+    text = "id; smiles\n1;CCO\n2;c1ccccc1\n"
+    contents = {
+        "plain.csv": text.replace("; ", ",").replace(";", ",").encode(),
+        "bom.csv": f"\ufeff{text}".encode(),
+        "zipped.csv.gz": gzip.compress(text.encode()),
+        "bare.smi": b"CCO ethanol\nc1ccccc1\n",
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    found = [predict_run(molecules, tmp_path / name, draws=2, device="cpu") for name in contents]
+    for one in found[1:]:
+        torch.testing.assert_close(one.mean, found[0].mean)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("name\nCCO\n", r"new\.csv must have a column smiles, but its columns are name"),
-        ("", r"new\.csv must have a column smiles, but its columns are none"),
+        ("name\nCCO\n", r"new\.csv has no column 'smiles', but has: name"),
+        ("", r"new\.csv must have at least one line, but it is empty"),
         ("smiles\n", r"new\.csv must hold one molecule per line, but it holds no molecule"),
-        ("smiles\nCCO\nC(C\n", r"molecule 1 \(counted from 0\) cannot be used: smiles 'C\(C' is not a valid molecule"),
-        ("smiles\n" + 200_000 * "C", r"new\.csv cannot be read as a CSV table: field larger than field limit"),
-        ("id,smiles\n1,CCO\n2\n", r"new\.csv must hold one molecule per line, but line 3 has none"),
+        (
+            "smiles\nCCO\nC(C\n",
+            r"new\.csv: molecule 1 \(counted from 0\) cannot be used: smiles 'C\(C' is not a valid molecule",
+        ),
+        ("smiles\n" + 200_000 * "C", r"new\.csv, line 2: field larger than field limit"),
+        ("id,smiles\n1,CCO\n2\n", r"new\.csv, line 3: there are 1 entries, not 2"),
     ],
 )
 def test_wrong_tables_get_one_sentence(molecules: Path, tmp_path: Path, text: str, sentence: str) -> None:
@@ -232,7 +251,10 @@ def test_wrong_input_gets_one_sentence(runs: dict[str, Path], graph6: Path, tmp_
     (tmp_path / "empty.g6").write_text("")
     with pytest.raises(ValueError, match=r"empty\.g6 must hold one graph per line, but it holds no graph"):
         predict_run(finished, tmp_path / "empty.g6", device="cpu")
-    with pytest.raises(ValueError, match=r"must end in one of \.g6, \.s6, \.csv, \.pfgnn, but it ends in '\.txt'"):
+    with pytest.raises(
+        ValueError,
+        match=r"must end in one of \.g6, \.s6, \.csv, \.tsv, \.smi, \.smiles, \.pfgnn, but it ends in '\.txt'",
+    ):
         predict_run(finished, tmp_path / "new.txt", device="cpu")
     with pytest.raises(FileNotFoundError):
         predict_run(finished, tmp_path / "missing.g6", device="cpu")

@@ -82,11 +82,12 @@ def prepare(
 
 @app.command()
 def verify(name: Name, root: Root = None) -> None:
-    """Check that a dataset is the published one: compare counts, label statistics and a content hash."""
+    """Check that a dataset is the published one: compare counts, label statistics and hashes."""
     from pfgnn.data.load import load
     from pfgnn.data.verify import verify as check_facts
 
-    checks = check_facts(load(name, root))
+    dataset = load(name, root)
+    checks = check_facts(dataset)
     table = Table("fact", "expected", "found", "")
     for check in checks:
         shown = [str(value)[:16] for value in (check.expected, check.found)]  # the first digits of a hash are enough
@@ -94,22 +95,28 @@ def verify(name: Name, root: Root = None) -> None:
     console.print(table)
     wrong = [check.fact for check in checks if not check.holds]
     if wrong:
-        raise InputError(f"{name} is not the published dataset: {', '.join(wrong)} differ")
+        source = dataset.about["source"]
+        raise InputError(f"{name} is not the published dataset (source: {source}): {', '.join(wrong)} differ")
+    hashes = [check.fact for check in checks if check.fact.endswith("hash")]
+    compared = f"the counts and {', '.join(hashes)}" if hashes else "the counts; no hash is published"
+    console.print(f"{name} agrees in all that was compared: {compared}.", markup=False, soft_wrap=True)
 
 
 @app.command()
 def convert(
     path: Annotated[
-        Path, typer.Argument(help="CSV file with SMILES, graph6 or sparse6 file, JSON lines file, or TU folder.")
+        Path, typer.Argument(help="CSV file with SMILES, SMILES, graph6 or sparse6, JSON lines, or TU folder.")
     ],
     out: Annotated[Path, typer.Argument(help="Packed file to write, such as own.pfgnn.")],
     kind: Annotated[
-        str | None, typer.Option(help="Format: csv, graph6, jsonl or tu. By default the file's ending decides.")
+        str | None, typer.Option(help="Format: csv, smi, graph6, jsonl or tu. By default the file's ending decides.")
     ] = None,
     smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
-    target: Annotated[list[str] | None, typer.Option(help="CSV: name of a target column. Repeatable.")] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(help="CSV: name of a target column, if several can be. Repeatable.")
+    ] = None,
     features: Annotated[str, typer.Option(help="Set of features of molecules: ogb, zinc or qm9.")] = "ogb",
-    labels: Annotated[Path | None, typer.Option(help="graph6: file of the labels, one per line.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="graph6 and SMILES: file of the labels, one per line.")] = None,
     task: Annotated[
         str | None, typer.Option(help="classification or regression. By default the targets decide.")
     ] = None,
@@ -138,6 +145,9 @@ def convert(
             progress=lambda number, total: bar.update(shown, completed=number, total=total),
         )
     done.dataset.save(out)
+    for key in ("target column", "labels", "classes", "unknown labels"):
+        if what := done.dataset.about.get(key):
+            console.print(f"{key.capitalize()}: {what}.", highlight=False, soft_wrap=True, markup=False)
     lines = [f"line {reject.line}: {reject.reason}" for reject in done.rejects]
     for line in lines[:REJECTS_SHOWN]:
         console.print(line, highlight=False, soft_wrap=True, markup=False)

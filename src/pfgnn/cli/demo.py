@@ -10,11 +10,12 @@ from rich.table import Table
 from pfgnn.argument_checks import check_positive
 from pfgnn.cli.console import console
 from pfgnn.errors import InputError
+from pfgnn.setting_types import MOST_LAYERS, MOST_PARTICLES
 
 if TYPE_CHECKING:
     from pfgnn.training.metrics_file import Status
 
-LARGEST = 100_000  # largest allowed number of steps, particles or updates
+LARGEST = {"steps": MOST_LAYERS, "particles": MOST_PARTICLES, "updates": 100_000}
 
 
 def demo(
@@ -26,8 +27,7 @@ def demo(
 ) -> None:
     """Train GIN and PF-GNN on CSL graphs, which GIN cannot tell apart; print a table and draw pictures."""
     for name, value in {"steps": steps, "particles": particles, "updates": updates}.items():
-        if check_positive(name, value) > LARGEST:
-            raise InputError(f"{name} must be at most {LARGEST} in the demo, but it is {value}")
+        check_positive(name, value, most=LARGEST[name])
     if not 0 <= seed < 2**63:
         raise InputError(f"seed must lie in 0..2**63 - 1, but it is {seed}")
     out.mkdir(parents=True, exist_ok=True)  # raise an error now, not after training

@@ -14,7 +14,9 @@ from rich.table import Table
 
 from pfgnn.cli.console import console
 from pfgnn.cli.stopping import going_on
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
+from pfgnn.files import reading
+from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,13 +61,14 @@ def train(
 
         with progress_bar() as report:
             record = run(chosen, out, device=device, resume=start, tensorboard=tensorboard, report=report)
-    print_results(record)
-    seconds = record["seconds"]["training"]
-    console.print(
-        f"{record['updates']} updates in {seconds:.0f} s, {record['parameters']} parameters, {record['device']}; "
-        f"{record['selected']} weights. Wrote {out}/record.json.",
-        markup=False,
-    )
+    with reading(out / RECORD, "be the record of a run"):  # a finished run prints the record that it finds
+        print_results(record)
+        seconds = record["seconds"]["training"]
+        console.print(
+            f"{record['updates']} updates in {seconds:.0f} s, {record['parameters']} parameters, {record['device']}; "
+            f"{record['selected']} weights. Wrote {out}/record.json.",
+            markup=False,
+        )
 
 
 def evaluate(
@@ -82,7 +85,7 @@ def evaluate(
 
     overrides = tuple(settings or ())
     if wrong := [override for override in overrides if not override.startswith("evaluation.")]:
-        raise InputError(f"--set can only change evaluation.* here, but it is {wrong[0]!r}")
+        raise InputError(f"--set can only change evaluation.* here, but it is {shown(wrong[0])}")
     recorded = read_record(directory)
     check_data(read_config(directory / CONFIG, overrides).data)
 
@@ -99,12 +102,14 @@ def evaluate(
 def predict(
     directory: Directory,
     path: Annotated[
-        Path, typer.Argument(help="New graphs: graph6 or sparse6 (.g6, .s6), SMILES (.csv) or packed (.pfgnn).")
+        Path,
+        typer.Argument(help="New graphs: graph6, sparse6 (.g6, .s6), SMILES (.csv, .tsv, .smi) or packed (.pfgnn)."),
     ],
     out: Annotated[Path, typer.Option(help="CSV table to write.")] = Path("predictions.csv"),
-    draws: Annotated[int, typer.Option(help="Independent draws to average, at least 2.")] = 16,
+    draws: Annotated[int, typer.Option(help=f"Independent draws to average, 2 to {MOST_DRAWS}.")] = 16,
     particles: Annotated[
-        int | None, typer.Option(help="K, number of particles; by default as the run was tested.")
+        int | None,
+        typer.Option(help=f"K, number of particles, at most {MOST_PARTICLES}; by default as the run was tested."),
     ] = None,
     smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
     device: Device = "auto",
@@ -112,12 +117,24 @@ def predict(
     """Predict new graphs with a trained model. Each output has a Monte Carlo standard error."""
     from pfgnn.experiments.run_directory import read_record
 
+    check_draws(draws, particles)
     read_record(directory)
     path.stat()  # both lines raise at once if a file is missing
 
     from pfgnn.experiments.predict import predict_run
 
-    found = predict_run(directory, path, draws=draws, particles=particles, smiles_column=smiles_column, device=device)
+    columns = (TextColumn("draws"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=draws)
+        found = predict_run(
+            directory,
+            path,
+            draws=draws,
+            particles=particles,
+            smiles_column=smiles_column,
+            device=device,
+            progress=lambda done: bar.update(task, completed=done),
+        )
     found.write(out)
     what = "graphs" if found.where.shape[1] == 1 else "nodes"
     console.print(f"Wrote {len(found.mean)} {what}, means of {draws} draws, to {out}.", markup=False)

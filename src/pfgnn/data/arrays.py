@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError
+from pfgnn.graphs.arrays import ranges
 
 Array = npt.NDArray[Any]
 
@@ -72,6 +73,17 @@ def stack(name: str, parts: Sequence[Array | None]) -> Array | None:
             f"but {len(present)} of {len(parts)} graphs have it, with {widths} columns"
         )
     return np.concatenate(present)
+
+
+def rows_of(counts: Array, graphs: Array) -> Array:
+    """The numbers of the rows that belong to the given graphs, in the order of the graphs.
+
+    Args:
+        counts: Number of rows of each graph of the dataset, shape [G].
+        graphs: Graph numbers, shape [n].
+    """
+    wide = counts.astype(np.int64)
+    return ranges((np.cumsum(wide) - wide)[graphs], wide[graphs])
 
 
 def join_edges(parts: Sequence[Array]) -> Array:

@@ -14,7 +14,7 @@ from pfgnn.data.generated import Generated
 from pfgnn.data.splits import k_folds
 from pfgnn.data.task import Task
 from pfgnn.data.tu import alchemy
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.graphs.strongly_regular import sr25
 
 
@@ -186,5 +186,5 @@ ENTRIES: dict[str, Entry] = {
 def find_entry(name: str) -> Entry:
     """The entry with the given name. The error for an unknown name lists all names."""
     if name not in ENTRIES:
-        raise InputError(f"name must be one of {', '.join(ENTRIES)}, but it is {name!r}")
+        raise InputError(f"name must be one of {', '.join(ENTRIES)}, but it is {shown(name)}")
     return ENTRIES[name]

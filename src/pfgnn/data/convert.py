@@ -2,22 +2,35 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from pfgnn.data.arrays import Array, guess_task, join_edges, stack
+from pfgnn.data.arrays import Array, join_edges, stack
 from pfgnn.data.dataset import Dataset
-from pfgnn.data.graph_files import Sample, Source, read_csv, read_graph6_lines, read_json_lines
+from pfgnn.data.graph_files import (
+    Sample,
+    Source,
+    read_csv,
+    read_graph6_lines,
+    read_json_lines,
+    read_smiles_with_labels,
+)
+from pfgnn.data.labels import decide_task
 from pfgnn.data.molecules import FEATURES
+from pfgnn.data.table_file import SMILES, TABLES
 from pfgnn.data.tu import read_tu
-from pfgnn.errors import InputError
-from pfgnn.graphs.arrays import rank_rows
+from pfgnn.errors import InputError, shown
+from pfgnn.files import ending
 
-KINDS = ("csv", "graph6", "jsonl", "tu")
-ENDINGS = {".csv": "csv", ".g6": "graph6", ".s6": "graph6", ".jsonl": "jsonl"}
+KINDS = ("csv", "smi", "graph6", "jsonl", "tu")
+ENDINGS = {
+    **dict.fromkeys(TABLES, "csv"),
+    **dict.fromkeys(SMILES, "smi"),
+    **dict.fromkeys((".g6", ".s6"), "graph6"),
+    ".jsonl": "jsonl",
+}
 TASKS = ("classification", "regression")
 
 Progress = Callable[[int, int], None]
@@ -41,7 +54,7 @@ class Converted(NamedTuple):
     Attributes:
         dataset: The graphs, in the order of the file.
         rejects: The lines that were skipped.
-        smiles: SMILES of each graph, length G, for a split by scaffold. Empty for kinds other than csv.
+        smiles: SMILES of each graph, length G, for a split by scaffold. Empty for other kinds than csv and smi.
     """
 
     dataset: Dataset
@@ -64,19 +77,23 @@ def convert(
 ) -> Converted:
     """Read graphs with their targets into one dataset.
 
+    An empty target, or NaN, is unknown; in JSON it is null. ``dataset.about`` says which target and task were chosen,
+    and why.
+
     Args:
-        path: A CSV file with a column of SMILES, a file of graph6 or sparse6, a folder in TU format, or a file of JSON
-            lines ``{"num_nodes": n, "edges": [[u, v], ...], "x": rows, "edge_attr": rows, "y": number or list}``. The
-            edges in JSON are undirected. Its x and edge_attr are optional, and are read as categories if all values are
-            integers from 0. Files may be gzipped (.gz).
-        kind: Kind of the source: csv, graph6, jsonl or tu. By default the ending of the path decides.
+        path: A CSV file with a column of SMILES, a file of SMILES, a file of graph6 or sparse6, a folder in TU format,
+            or a file of JSON lines ``{"num_nodes": n, "edges": [[u, v], ...], "x": rows, "edge_attr": rows, "y": number
+            or list}``. The edges in JSON are undirected. Its x and edge_attr are optional, and are read as categories
+            if all values are integers from 0. Files may be gzipped (.gz).
+        kind: Kind of the source: csv, smi, graph6, jsonl or tu. By default the ending of the path decides.
         smiles_column: For csv, the column of the molecules.
-        targets: For csv, the columns of the targets. By default all other columns.
-        features: For csv, the features of the molecules: ogb, zinc or qm9.
-        labels: For graph6, a file with one line of comma-separated targets for each graph.
+        targets: For csv, the columns of the targets. By default the only other column that can be one: a column that
+            numbers or names the molecules is none. If there are several, an error names them.
+        features: For csv and smi, the features of the molecules: ogb, zinc or qm9.
+        labels: For graph6 and smi, a file with one line of comma-separated targets for each graph.
         task: Either classification, with the distinct targets as classes in ascending order, or regression. By default
-            classification if there is one column of targets and its distinct values are 0, 1, 2, ... without a gap.
-            Must be None for a TU folder, whose files determine the task.
+            classification if there is one column of targets, and its values are texts, or 0, 1, 2, ... without a gap
+            and not most of them once. Must be None for a TU folder, whose files determine the task.
         on_error: What to do with a line that cannot be read: fail or skip. An error in a TU folder always fails.
         progress: Called after each line with the number of lines done and the number of all lines.
         processes: Number of processes that read molecules. They are spawned, so a script needs an
@@ -92,32 +109,34 @@ def convert(
         ("on_error", on_error, ("fail", "skip")),
     ):
         if value not in allowed:
-            raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {value!r}")
-    for name, given, where in (("targets", targets, "csv"), ("labels", labels, "graph6")):
-        if given is not None and kind != where:
-            raise InputError(f"{name} is for the kind {where}, but {file} is of the kind {kind}")
+            raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {shown(value)}")
+    for name, given, where in (("targets", targets, ("csv",)), ("labels", labels, ("graph6", "smi"))):
+        if given is not None and kind not in where:
+            raise InputError(f"{name} is for the kind {' or '.join(where)}, but {file} is of the kind {kind}")
     if kind == "tu":
         if task is not None:
-            raise InputError(f"task must not be given for a TU folder, which has its own, but it is {task!r}")
+            raise InputError(f"task must not be given for a TU folder, which has its own, but it is {shown(task)}")
         return Converted(read_tu(file), [], [])
+    classes = task == "classification"
     if kind == "csv":
-        source = read_csv(file, smiles_column, targets, features, processes)
+        source = read_csv(file, smiles_column, targets, features, processes, classes)
+    elif kind == "smi":
+        source = read_smiles_with_labels(file, labels, features, processes, classes)
     elif kind == "graph6":
-        source = read_graph6_lines(file, labels)
+        source = read_graph6_lines(file, labels, classes)
     else:
         source = read_json_lines(file)
     samples, rejects = _collect(file, source, on_error == "fail", progress)
-    dataset = _pack(file.name.split(".")[0], samples, source, task)
+    dataset = _pack(file, samples, source, task)
     return Converted(dataset, rejects, [sample.smiles for sample in samples if sample.smiles])
 
 
 def _guess_kind(file: Path) -> str:
     if file.is_dir():
         return "tu"
-    ending = Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
-    if ending not in ENDINGS:
+    if ending(file) not in ENDINGS:
         raise InputError(f"{file} ends in none of {', '.join(ENDINGS)}; give its kind as one of: {', '.join(KINDS)}")
-    return ENDINGS[ending]
+    return ENDINGS[ending(file)]
 
 
 def _collect(file: Path, source: Source, fail: bool, progress: Progress | None) -> tuple[list[Sample], list[Reject]]:
@@ -154,16 +173,17 @@ def _check_columns(sample: Sample, columns: dict[str, int]) -> None:
     columns.update(widths)
 
 
-def _pack(name: str, samples: list[Sample], source: Source, task: str | None) -> Dataset:
-    y = _targets(np.array([sample.y for sample in samples], dtype=np.float64), task)
+def _pack(file: Path, samples: list[Sample], source: Source, task: str | None) -> Dataset:
+    y, decided, why = decide_task(
+        np.array([sample.y for sample in samples], dtype=np.float64), task, source.targets, source.classes
+    )
     x = stack("x", [sample.x for sample in samples])
     joined = [sample for sample in samples if sample.edges.size]
     edge_attr = stack("edge_attr", [sample.edge_attr for sample in joined or samples])
-    guessed = guess_task(y)
     known = source.features
     return Dataset.from_arrays(
-        name,
-        replace(guessed, targets=source.targets) if len(source.targets) > 1 else guessed,
+        file.name.split(".")[0],
+        decided,
         node_counts=np.array([sample.nodes for sample in samples]),
         edge_counts=np.array([sample.edges.shape[1] for sample in samples]),
         edges=join_edges([sample.edges for sample in samples]),
@@ -172,16 +192,8 @@ def _pack(name: str, samples: list[Sample], source: Source, task: str | None) ->
         y=y,
         node_categories=known.node_categories if known else _categories(x),
         edge_categories=known.edge_categories if known else _categories(edge_attr),
+        about={"source": f"converted from {file.name}", **source.about, **why},
     )
-
-
-def _targets(y: Array, task: str | None) -> Array:
-    """The targets, float64 [G, C], as classes, int64 [G, 1], for classification; unchanged for regression."""
-    if task == "classification" and y.shape[1] > 1:
-        raise InputError(f"task is classification, which takes one column of targets, but there are {y.shape[1]}")
-    classes = rank_rows(y[:, :1])[:, None]
-    guessed = task is None and y.shape[1] == 1 and (classes == y).all()
-    return classes if task == "classification" or guessed else y
 
 
 def _categories(values: Array | None) -> tuple[int, ...] | None:

@@ -19,13 +19,14 @@ from pfgnn.data.arrays import (
     check_rows,
     guess_task,
     join_edges,
+    rows_of,
     shrink,
     stack,
 )
 from pfgnn.data.packed import read_packed, write_packed
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError
-from pfgnn.graphs.arrays import ranges
+from pfgnn.errors import InputError, shown
+from pfgnn.files import reading
 from pfgnn.graphs.convert import from_networkx
 from pfgnn.graphs.convert import from_pyg as pyg_graph
 from pfgnn.graphs.graph import Graph
@@ -93,7 +94,7 @@ class Dataset:
         check_edges(self.edges, self.edge_attr, E)
         check_categories("node_categories", self.node_categories, "x", self.x)
         check_categories("edge_categories", self.edge_categories, "edge_attr", self.edge_attr)
-        parts = {name: check_numbers(f"the split {name!r}", graphs, G) for name, graphs in self.splits.items()}
+        parts = {name: check_numbers(f"the split {shown(name)}", graphs, G) for name, graphs in self.splits.items()}
         object.__setattr__(self, "splits", parts)
         if self.pairs is not None:
             check_numbers("pairs", self.pairs.reshape(-1), G)
@@ -150,8 +151,8 @@ class Dataset:
     def subset(self, graphs: npt.ArrayLike) -> "Dataset":
         """The graphs with the given numbers, in that order. They keep their keys; splits and pairs are removed."""
         chosen = check_numbers("graphs", graphs, len(self))
-        nodes = _rows(self.node_counts, chosen)
-        edges = _rows(self.edge_counts, chosen)
+        nodes = rows_of(self.node_counts, chosen)
+        edges = rows_of(self.edge_counts, chosen)
         of = {"x": nodes, "pos": nodes, "edge_attr": edges, "key": chosen, "node_counts": chosen, "edge_counts": chosen}
         of["y"] = nodes if self.task.level == "node" else chosen
         parts: dict[str, Any] = {name: array[of[name]] for name, array in self.arrays().items() if name in of}
@@ -176,14 +177,13 @@ class Dataset:
     @staticmethod
     def open(path: str | Path) -> "Dataset":
         """Map a packed file into memory. A truncated or damaged file, or one of another format, raises an error."""
-        arrays, meta = read_packed(Path(path))
-        rest: dict[str, Any] = {name: a for name, a in arrays.items() if not name.startswith("split:")}
-        # Calculations with graph numbers would overflow small dtypes.
-        splits = {name.removeprefix("split:"): a.astype(np.int64) for name, a in arrays.items() if name not in rest}
-        kinds: dict[str, Any] = {
-            name: meta[name] and tuple(meta[name]) for name in ("node_categories", "edge_categories")
-        }
-        return Dataset(meta["name"], Task.from_json(meta["task"]), **rest, splits=splits, **kinds, about=meta["about"])
+        with reading(Path(path), "be a packed dataset, as Dataset.save writes it"):
+            arrays, meta = read_packed(Path(path))
+            rest: dict[str, Any] = {name: a for name, a in arrays.items() if not name.startswith("split:")}
+            splits = {name.removeprefix("split:"): a for name, a in arrays.items() if name not in rest}
+            for name in ("node_categories", "edge_categories"):
+                rest[name] = meta[name] and tuple(meta[name])
+            return Dataset(meta["name"], Task.from_json(meta["task"]), **rest, splits=splits, about=meta["about"])
 
     @staticmethod
     def from_arrays(
@@ -292,9 +292,3 @@ class Dataset:
     def graph(self, number: int) -> Graph:
         """One graph as a :class:`pfgnn.graphs.Graph`. Raises an error if its edges are not undirected."""
         return pyg_graph(self.subset([number]).to_pyg()[0])
-
-
-def _rows(counts: Array, graphs: Array) -> Array:
-    """The numbers of the rows that belong to the given graphs, in the order of the graphs."""
-    wide = counts.astype(np.int64)
-    return ranges((np.cumsum(wide) - wide)[graphs], wide[graphs])

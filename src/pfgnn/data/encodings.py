@@ -16,7 +16,7 @@ from pfgnn.data.code_checksum import code_checksum
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.load import cache_folder
 from pfgnn.data.packed import read_packed, write_packed
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, PFGNNError, shown
 from pfgnn.graphs.arrays import IntArray, ranges
 
 CELLS = 512 * 512  # most matrix entries in one batch, unless a single graph has more
@@ -182,7 +182,7 @@ def _cached(dataset: Dataset, name: str, numbers: Encoding, length: int) -> Arra
 def _read(path: Path) -> Array | None:
     try:
         return read_packed(path)[0].get("columns")
-    except (OSError, ValueError):  # missing, damaged or of another format
+    except (OSError, PFGNNError):  # missing, damaged or of another format
         return None
 
 
@@ -196,7 +196,7 @@ def _checksum(dataset: Dataset) -> str:
 
 def _check_length(length: SupportsIndex, least: int) -> int:
     if isinstance(length, bool) or not hasattr(length, "__index__"):
-        raise InputTypeError(f"length must be an int, the steps of the longest walk, but it is {length!r}")
+        raise InputTypeError(f"length must be an int, the steps of the longest walk, but it is {shown(length)}")
     if operator.index(length) < least:
         raise InputError(f"length must be at least {least}, the steps of the shortest walk, but it is {length}")
     return operator.index(length)

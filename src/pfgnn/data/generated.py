@@ -9,12 +9,17 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.graphs import generators
 from pfgnn.graphs.arrays import BoolArray, IntArray
 from pfgnn.graphs.convert import to_networkx
 from pfgnn.graphs.generators import random_graph, random_regular, random_tree
 from pfgnn.graphs.graph import Graph, disjoint_union
+
+# Limits of the options, so that a typing error does not fill the memory or take days.
+MOST_GRAPHS = 200_000
+MOST_NODES = 1_000
+MOST_PLANAR_NODES = 30
 
 TRIANGLES_LABELS = range(1, 11)
 TRIANGLES_NODES = range(4, 26)  # numbers of nodes in train, validation and test
@@ -51,6 +56,8 @@ def csl(
         copies: Number of graphs of each class.
     """
     _check_counts(least=0, copies=copies)
+    _check_counts(least=1, most=MOST_NODES, nodes=nodes)
+    _check_counts(least=0, graphs=copies * len(skips))
     if len(set(skips)) < len(skips):
         raise InputError(f"skips must hold each skip once, but it is {tuple(skips)}")
     originals = [generators.csl(nodes, skip) for skip in skips]
@@ -106,7 +113,7 @@ def lcc(
     """
     sizes = {"train": train, "test": test, "test-large": test_large}
     _check_counts(least=0, train=train, test=test, test_large=test_large)
-    _check_counts(least=6, multiple=2, nodes=nodes, large_nodes=large_nodes)
+    _check_counts(least=6, most=MOST_NODES, multiple=2, nodes=nodes, large_nodes=large_nodes)
     orders = [nodes] * (train + test) + [large_nodes] * test_large
     graphs = [_random_connected_cubic(n, rng) for n in orders]
     labels = [label for graph in graphs for label in _triangles_at(graph).tolist()]
@@ -125,7 +132,7 @@ def connectivity(rng: np.random.Generator, train: int = 100, test: int = 40, nod
         test: Size of test, an even number.
         nodes: Number of nodes of each graph, at least 2.
     """
-    _check_counts(least=2, nodes=nodes)
+    _check_counts(least=2, most=MOST_NODES, nodes=nodes)
 
     def pair() -> tuple[Graph, Graph]:
         left, right = _random_connected(nodes // 2, rng), _random_connected(nodes - nodes // 2, rng)
@@ -140,15 +147,15 @@ def planarity(rng: np.random.Generator, train: int = 100, test: int = 40, nodes:
     """Planarity: random 3-regular graphs, alternately one that is not planar (label 0) and one that is (label 1).
 
     The graphs may be disconnected. All nodes have degree 3, so the degrees say nothing about the label. With 20 nodes,
-    about one such graph in 17 is planar. With more nodes, planar graphs are rarer.
+    about one such graph in 17 is planar, with 30 nodes one in 1,300. With more nodes the search would not end.
 
     Args:
         rng: Source of all random draws.
         train: Size of train, an even number.
         test: Size of test, an even number.
-        nodes: Number of nodes of each graph, an even number of at least 6.
+        nodes: Number of nodes of each graph, an even number of 6 to 30.
     """
-    _check_counts(least=6, multiple=2, nodes=nodes)
+    _check_counts(least=6, most=MOST_PLANAR_NODES, multiple=2, nodes=nodes)
 
     def pair() -> tuple[Graph, Graph]:
         found: dict[bool, Graph] = {}
@@ -174,7 +181,7 @@ def bipartiteness(rng: np.random.Generator, train: int = 100, test: int = 40, no
         test: Size of test, an even number.
         nodes: Number of nodes n of each graph, at least 4.
     """
-    _check_counts(least=4, nodes=nodes)
+    _check_counts(least=4, most=MOST_NODES, nodes=nodes)
     group = np.arange(nodes) < nodes // 2
     between = group[:, None] != group  # [n, n]
 
@@ -261,11 +268,13 @@ def _linked(graph: Graph) -> BoolArray:
     return component[:, None] == component
 
 
-def _check_counts(*, least: int, multiple: int = 1, **counts: int) -> None:
-    """Raise an error unless each count is an integer, at least `least` and a multiple of `multiple`."""
+def _check_counts(*, least: int, most: int = MOST_GRAPHS, multiple: int = 1, **counts: int) -> None:
+    """Raise an error unless each count is an integer in `least`..`most` and a multiple of `multiple`."""
     rule = f"at least {least}" + (f" and a multiple of {multiple}" if multiple > 1 else "")
     for name, count in counts.items():
         if isinstance(count, bool) or not isinstance(count, int | np.integer):
             raise InputTypeError(f"{name} must be an integer, not {type(count).__name__}")
         if count < least or count % multiple:
-            raise InputError(f"{name} must be {rule}, but it is {count}")
+            raise InputError(f"{name} must be {rule}, but it is {shown(count)}")
+        if count > most:
+            raise InputError(f"{name} must be at most {most}, but it is {shown(count)}")

@@ -1,22 +1,24 @@
 """Read the user's own graphs line by line: tables of SMILES, graph6 with labels, JSON lines."""
 
-import csv
-import gzip
-import io
 import json
 import math
-import zlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pfgnn.data.arrays import Array, shrink
+from pfgnn.data.labels import Labels, choose_target
 from pfgnn.data.molecules import CHUNK, FEATURES, FeatureSet, Molecule, featurise_many
-from pfgnn.errors import InputError
+from pfgnn.data.table_file import list_columns, read_table_file
+from pfgnn.errors import InputError, shown
+from pfgnn.files import read_text
+from pfgnn.graphs.checks import check_claimed_nodes, check_num_nodes
 from pfgnn.graphs.graph import Graph
-from pfgnn.graphs.graph6 import GRAPH6_HEADER, SPARSE6_HEADER, from_graph6, from_sparse6
+from pfgnn.graphs.graph6 import from_line, graph6_lines
+from pfgnn.graphs.smiles import smiles_lines
 
 
 class Sample(NamedTuple):
@@ -39,6 +41,8 @@ class Source(NamedTuple):
         read: Turns the content of a line into a sample. Raises a ValueError or TypeError for a wrong line.
         targets: Names of the targets, if the file has them.
         features: The features of the molecules, if the graphs are molecules.
+        classes: If the targets are texts, these texts. A target is the number of its text.
+        about: What was chosen, and why.
     """
 
     lines: list[int]
@@ -46,67 +50,94 @@ class Source(NamedTuple):
     read: Callable[[Any], Sample]
     targets: tuple[str, ...] = ()
     features: FeatureSet | None = None
+    classes: tuple[str, ...] = ()
+    about: Mapping[str, str] = MappingProxyType({})
 
 
-def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, features: str, processes: int) -> Source:
-    """Read a CSV file with a column of SMILES and columns of targets. See :func:`pfgnn.data.convert.convert`."""
-    reader = csv.reader(io.StringIO(_read_text(file), newline=""))
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
-    except csv.Error as error:
-        raise InputError(f"{file.name}, line {reader.line_num}: {error}") from None
-    names = [name for name in header if name != smiles_column] if targets is None else list(targets)
-    for name in (smiles_column, *names):
-        if header.count(name) > 1 or names.count(name) > 1:
-            raise InputError(f"each column must occur once in {file} and once in targets, but {name!r} is repeated")
-        if name not in header:
-            raise InputError(f"{file} has no column {name!r}, but has: {', '.join(header) or 'none'}")
+def read_csv(
+    file: Path, smiles_column: str, targets: Sequence[str] | None, features: str, processes: int, classes: bool
+) -> Source:
+    """Read a table with a column of SMILES and columns of targets. See :func:`pfgnn.data.convert.convert`."""
+    table = read_table_file(file)
+    smiles = table.place(smiles_column)
+    if targets is None:
+        chosen, why = choose_target(table, smiles_column)
+        names = [chosen]
+    else:
+        names, why = list(targets), f"{list_columns(targets)}, as you chose"
     if not names:
-        raise InputError(f"{file} must have at least one target besides column {smiles_column!r}, but it has none")
-    place = {name: header.index(name) for name in header}
-    rows = [row for _, row in numbered]
-
-    def items() -> Generator[tuple[list[str], Molecule | ValueError], None, None]:
-        smiles = ["".join(row[place[smiles_column] :][:1]) for row in rows]
-        workers = processes if len(smiles) > CHUNK else 1
-        yield from zip(rows, featurise_many(smiles, features, workers), strict=True)
+        raise InputError(f"targets must name at least one column of {file}, but it names none")
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"each column must occur once in targets, but {shown(name)} is repeated")
+    places = [table.place(name) for name in names]
+    whole = [[row[place] for place in places] for row in table.rows if len(row) == len(table.header)]
+    labels = Labels([f"column {shown(name)}" for name in names], whole, classes)
+    molecules = _molecules(["".join(row[smiles : smiles + 1]) for row in table.rows], features, processes)
 
     def read(item: tuple[list[str], Molecule | ValueError]) -> Sample:
         row, molecule = item
-        if len(row) != len(header):
-            raise InputError(f"there are {len(row)} entries, but the header has {len(header)}")
-        y = [_number(row[place[name]], f"column {name!r}") for name in names]
-        if isinstance(molecule, ValueError):
-            raise molecule
-        x, edges, edge_attr = map(shrink, molecule)
-        return Sample(len(x), edges, x, edge_attr, y, row[place[smiles_column]])
+        table.check_row(row)
+        return _molecule_sample(molecule, labels.read([row[place] for place in places]), row[smiles])
 
-    return Source([line for line, _ in numbered], items(), read, tuple(names), FEATURES[features])
+    items = (pair for pair in zip(table.rows, molecules, strict=True))
+    return Source(table.lines, items, read, tuple(names), FEATURES[features], labels.classes, {"target column": why})
 
 
-def read_graph6_lines(file: Path, labels: str | Path | None) -> Source:
+def read_smiles_with_labels(
+    file: Path, labels: str | Path | None, features: str, processes: int, classes: bool
+) -> Source:
+    """Read a file of SMILES, and a file of labels with one line for each molecule."""
+    found = smiles_lines(file)
+    cells, read_labels = _read_labels(file, labels, len(found), "molecule", classes)
+    molecules = _molecules([smiles for _, smiles, _ in found], features, processes)
+
+    def read(item: tuple[str, list[str], Molecule | ValueError]) -> Sample:
+        smiles, row, molecule = item
+        return _molecule_sample(molecule, read_labels.read(row), smiles)
+
+    items = (three for three in zip([smiles for _, smiles, _ in found], cells, molecules, strict=True))
+    lines = [line for line, *_ in found]
+    return Source(lines, items, read, features=FEATURES[features], classes=read_labels.classes)
+
+
+def read_graph6_lines(file: Path, labels: str | Path | None, classes: bool) -> Source:
     """Read a file with one graph6 or sparse6 string per line, and a file of labels with one line for each graph."""
+    graphs = graph6_lines(file)
+    cells, read_labels = _read_labels(file, labels, len(graphs), "graph", classes)
+
+    def read(item: tuple[str, list[str]]) -> Sample:
+        body, row = item
+        return _sample(from_line(body), read_labels.read(row))
+
+    items = (pair for pair in zip(graphs.values(), cells, strict=True))
+    return Source(list(graphs), items, read, classes=read_labels.classes)
+
+
+def _read_labels(
+    file: Path, labels: str | Path | None, count: int, of: str, classes: bool
+) -> tuple[list[list[str]], Labels]:
+    """The cells of each line of a file of labels, and how they become numbers.
+
+    Args:
+        file: The file of the graphs.
+        labels: The file of the labels; None raises an InputError.
+        count: Number of graphs.
+        of: What a graph is called in messages.
+        classes: See :class:`Labels`.
+    """
     if labels is None:
-        raise InputError(f"{file} has no targets of its own, so labels must name a file with a line for each graph")
-    lines = enumerate(_read_text(file).splitlines(), start=1)
-    bodies = {number: line.strip().removeprefix(GRAPH6_HEADER).removeprefix(SPARSE6_HEADER) for number, line in lines}
-    graphs = {number: body for number, body in bodies.items() if body}
-    targets = _read_text(Path(labels)).rstrip().splitlines()
-    if len(targets) != len(graphs):
-        raise InputError(f"{labels} must have {len(graphs)} lines, one for each graph, but it has {len(targets)}")
-
-    def read(item: tuple[str, str]) -> Sample:
-        body, target = item
-        graph = from_sparse6(body) if body.startswith(":") else from_graph6(body)
-        return _sample(graph, [_number(entry, "its label") for entry in target.split(",")])
-
-    return Source(list(graphs), (pair for pair in zip(graphs.values(), targets, strict=True)), read)
+        raise InputError(f"{file} has no targets of its own, so labels must name a file with a line for each {of}")
+    lines = read_text(Path(labels)).rstrip().splitlines()
+    if len(lines) != count:
+        raise InputError(f"{labels} must have {count} lines, one for each {of}, but it has {len(lines)}")
+    cells = [[cell.strip() for cell in line.split(",")] for line in lines]
+    return cells, Labels((), cells, classes)
 
 
 def read_json_lines(file: Path) -> Source:
     """Read a file with one JSON object per line."""
-    lines = {number: line for number, line in enumerate(_read_text(file).splitlines(), start=1) if line.strip()}
+    lines = {number: line for number, line in enumerate(read_text(file).splitlines(), start=1) if line.strip()}
     return Source(list(lines), (line for line in lines.values()), _json_sample)
 
 
@@ -119,11 +150,15 @@ def _json_sample(line: str) -> Sample:
     if not {"num_nodes", "edges", "y"} <= keys <= {"num_nodes", "edges", "y", "x", "edge_attr"}:
         found = ", ".join(sorted(keys)) or "none"
         raise InputError(f"the keys must be num_nodes, edges, y and, if wanted, x and edge_attr, but are: {found}")
+    check_claimed_nodes(check_num_nodes(content["num_nodes"]), len(line))
     edges = _rows("edges", content["edges"])
     x, edge_attr = (None if content.get(name) is None else _rows(name, content[name]) for name in ("x", "edge_attr"))
-    y = content["y"] if isinstance(content["y"], list) else [content["y"]]
-    if not y or not all(type(value) in (int, float) and math.isfinite(value) for value in y):
-        raise InputError(f"y must be a finite number or a list of them, but it is {content['y']}")
+    given = content["y"] if isinstance(content["y"], list) else [content["y"]]
+    if not given or not all(type(value) in (int, float, type(None)) for value in given):
+        raise InputError(f"y must be a number, null or a list of them, but it is {shown(content['y'])}")
+    y = [math.nan if value is None else float(value) for value in given]
+    if any(value is not None and not math.isfinite(value) for value in given):
+        raise InputError(f"y must be finite, or null if it is unknown, but it is {shown(content['y'])}")
     return _sample(Graph(content["num_nodes"], edges, x, edge_attr), y)
 
 
@@ -139,22 +174,12 @@ def _sample(graph: Graph, y: list[float]) -> Sample:
     return Sample(graph.num_nodes, shrink(edges), graph.x, edge_attr if graph.num_edges else None, y)
 
 
-def _number(text: str, what: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"{what} must be a finite number, but it is {text!r}")
-    return value
+def _molecule_sample(molecule: Molecule | ValueError, y: list[float], smiles: str) -> Sample:
+    if isinstance(molecule, ValueError):
+        raise molecule
+    x, edges, edge_attr = map(shrink, molecule)
+    return Sample(len(x), edges, x, edge_attr, y, smiles)
 
 
-def _read_text(file: Path) -> str:
-    content = file.read_bytes()
-    try:
-        text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8-sig")
-    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read as {'gzipped ' * (file.suffix == '.gz')}UTF-8 text: {error}") from None
-    if not text.strip():
-        raise InputError(f"{file} must have at least one line, but it is empty")
-    return text
+def _molecules(smiles: list[str], features: str, processes: int) -> Iterator[Molecule | ValueError]:
+    return featurise_many(smiles, features, processes if len(smiles) > CHUNK else 1)

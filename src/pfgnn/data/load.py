@@ -10,7 +10,8 @@ import pfgnn
 from pfgnn.data.catalogue import Entry, find_entry
 from pfgnn.data.code_checksum import code_checksum, is_covered
 from pfgnn.data.dataset import Dataset
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, PFGNNError, shown
+from pfgnn.files import reading
 
 
 def load(name: str, root: str | Path | None = None, **options: Any) -> Dataset:
@@ -71,13 +72,17 @@ def _open(name: str, entry: Entry, found: Path) -> Dataset:
     if found.is_file() or entry.read is None:
         dataset = Dataset.open(found)
         if dataset.name != name:
-            raise InputError(f"{found} must hold the dataset {name}, but it holds {dataset.name!r}")
+            raise InputError(f"{found} must hold the dataset {name}, but it holds {shown(dataset.name)}")
         return dataset
     crc = 0
     for file in entry.files:
         crc = zlib.crc32((found / file).read_bytes(), crc)
     path = _cached(name, f"{crc:08x}", entry.read)
-    return _take(path) or _keep(entry.read(found), path)
+    if (taken := _take(path)) is not None:
+        return taken
+    with reading(found, f"be a folder with the published files of {name}"):
+        dataset = entry.read(found)
+    return _keep(dataset, path)
 
 
 def _cached(name: str, made_from: str, made_by: object) -> Path | None:
@@ -97,7 +102,7 @@ def _take(path: Path | None) -> Dataset | None:
     """The dataset in a cached file; None if there is none, or it cannot be read."""
     try:
         return None if path is None else Dataset.open(path)
-    except (OSError, ValueError):
+    except (OSError, PFGNNError):
         return None
 
 
@@ -124,7 +129,7 @@ def _generate(name: str, entry: Entry, options: dict[str, Any]) -> Dataset:
         if not options:
             raise
         wrong = InputTypeError if isinstance(error, TypeError) else InputError
-        given = ", ".join(f"{key}={value!r}" for key, value in options.items())
+        given = ", ".join(f"{key}={shown(value)}" for key, value in options.items())
         raise wrong(f"{name} cannot be generated with {given}: {error}") from error
     return _keep(dataset, path)
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pfgnn.data.arrays import as_targets, guess_task, join_edges, stack
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.smiles import rdkit_modules
 
@@ -110,12 +110,12 @@ class FeatureSet(NamedTuple):
         atoms = [molecule.GetAtomWithIdx(i) for i in range(molecule.GetNumAtoms())]
         bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
         if not atoms:
-            raise InputError(f"smiles {smiles!r} has no atoms, but a graph has at least 1 node")
+            raise InputError(f"smiles {shown(smiles)} has no atoms, but a graph has at least 1 node")
         try:
             x = [column.indices(atoms) for column in self.atoms]
             labels = [column.indices(bonds) for column in self.bonds]
         except ValueError as error:
-            raise InputError(f"smiles {smiles!r}: {error}") from None
+            raise InputError(f"smiles {shown(smiles)}: {error}") from None
         ends = np.array([[b.GetBeginAtomIdx() for b in bonds], [b.GetEndAtomIdx() for b in bonds]], dtype=np.int64)
         return Molecule(
             x=np.array(x, dtype=np.int64).T.copy(),
@@ -146,7 +146,7 @@ def featurise_many(smiles: Sequence[str], features: str, processes: int = 1) -> 
         processes: Number of processes. They are spawned, so a script needs an `if __name__ == "__main__"` guard.
     """
     if features not in FEATURES:
-        raise InputError(f"features must be one of {', '.join(FEATURES)}, but it is {features!r}")
+        raise InputError(f"features must be one of {', '.join(FEATURES)}, but it is {shown(features)}")
     if processes < 1:
         raise InputError(f"processes must be at least 1, but it is {processes}")
     read = partial(_attempt, features)
@@ -172,7 +172,7 @@ def _parse(smiles: str) -> Any:
     with base.BlockLogs():
         molecule = chem.MolFromSmiles(smiles)
     if molecule is None:
-        raise InputError(f"smiles {smiles!r} is not a valid molecule")
+        raise InputError(f"smiles {shown(smiles)} is not a valid molecule")
     return molecule
 
 
@@ -263,7 +263,7 @@ def from_smiles(
         parts: Further arguments of :class:`Dataset`, such as splits.
     """
     if isinstance(smiles, str):
-        raise InputTypeError(f"smiles must be a sequence of SMILES, but it is one string, {smiles!r}")
+        raise InputTypeError(f"smiles must be a sequence of SMILES, but it is one string, {shown(smiles)}")
     molecules: list[Molecule] = []
     for place, molecule in enumerate(featurise_many(smiles, features, processes)):
         if isinstance(molecule, ValueError):

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.errors import InputError, InputTypeError
-from pfgnn.files import write_atomically
+from pfgnn.errors import InputError, InputTypeError, shown
+from pfgnn.files import reading, write_atomically
 
 MAGIC = b"pfgnnset"
 REMEDY = "delete it or pack it again"
@@ -67,11 +67,16 @@ def read_packed(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     Returns:
         The arrays, by name, and ``meta``. Changes of an array are not written to the file.
     """
+    with reading(path, "be a packed dataset, as Dataset.save writes it"):
+        return _read(path)
+
+
+def _read(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     with path.open("rb") as file:
         start = file.read(PREAMBLE.size)
     if len(start) < PREAMBLE.size or not start.startswith(MAGIC):
         raise InputError(
-            f"{path} is not a packed dataset, which begins with {MAGIC.decode()!r}; make one with Dataset.save"
+            f"{path} is not a packed dataset, which begins with '{MAGIC.decode()}'; make one with Dataset.save"
         )
     _, version, length, crc = PREAMBLE.unpack(start)
     if version != VERSION:
@@ -88,6 +93,8 @@ def read_packed(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         )
     arrays = {}
     for name, entry in header["arrays"].items():
+        if entry["dtype"] not in DTYPES:
+            raise InputError(f"{path} has an array of dtype {shown(entry['dtype'])}; {REMEDY}")
         dtype, shape, begin = np.dtype(entry["dtype"]), entry["shape"], first + entry["offset"]
         block = whole[begin : begin + int(np.prod(shape)) * dtype.itemsize]
         if zlib.crc32(block.data) != entry["crc"]:

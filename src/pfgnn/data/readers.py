@@ -1,10 +1,10 @@
 """Readers of the published files. Each takes a folder and returns a dataset. See docs/data.md for the files."""
 
 import csv
-import gzip
 import io
-import itertools
-import json
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.generated import consecutive
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError, shown
+from pfgnn.files import read_json, read_text, reading
 from pfgnn.graphs.arrays import ranges
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.graph6 import read_graph6
@@ -26,11 +28,12 @@ QM9_JOINT = Task("graph", 12, "l1", "mae", QM9_TARGETS)
 # Number of categories of each atom and bond feature of OGB.
 OGB_ATOMS = (119, 5, 12, 12, 10, 6, 6, 2, 2)
 OGB_BONDS = (5, 6, 2)
+MOST_BYTES = 2**32  # bytes of all arrays of an .npz file; a small file can claim far more
 
 
 def zinc(folder: Path) -> Dataset:
     """ZINC-12K: 28 atom types, 3 bond types, penalised logP; the benchmark's split."""
-    with np.load(folder / "zinc12k.npz") as file:
+    with arrays_of(folder / "zinc12k.npz") as file:
         return Dataset.from_arrays(
             "zinc",
             Task("graph", 1, "l1", "mae"),
@@ -48,7 +51,7 @@ def zinc(folder: Path) -> Dataset:
 
 def molhiv(folder: Path) -> Dataset:
     """ogbg-molhiv: OGB's 9 atom and 3 bond features, HIV activity; the scaffold split."""
-    with np.load(folder / "molhiv_graphs.npz") as file:
+    with arrays_of(folder / "molhiv_graphs.npz") as file:
         parts = {"train": "train_idx", "validation": "valid_idx", "test": "test_idx"}
         return Dataset.from_arrays(
             "molhiv",
@@ -68,7 +71,7 @@ def triangles(folder: Path) -> Dataset:
 
     There are no features, not even degrees, because some test degrees do not occur in training.
     """
-    with np.load(folder / "triangles.npz") as file:
+    with arrays_of(folder / "triangles.npz") as file:
         parts = ("train", "validation", "test", "test-large")
         return Dataset.from_arrays(
             "triangles",
@@ -116,14 +119,17 @@ def lcc(folder: Path) -> Dataset:
 def brec(folder: Path) -> Dataset:
     """BREC: 400 pairs in categories. Each category is a split that holds its graphs."""
     graphs = read_graph6(folder / "brec.g6")
-    categories = json.loads((folder / "brec_meta.json").read_text())["fine_ranges"]
+    meta = folder / "brec_meta.json"
+    with reading(meta, "be the categories of BREC"):
+        categories = read_json(meta)["fine_ranges"]
+        splits = {name: np.arange(2 * first, 2 * last) for name, (first, last) in categories.items()}
     return Dataset.from_graphs(
         graphs,
         np.arange(len(graphs)) // 2,
         Task("pair", 16, "none", "pairs"),
         name="brec",
         pairs=np.arange(len(graphs)).reshape(-1, 2),
-        splits={name: np.arange(2 * first, 2 * last) for name, (first, last) in categories.items()},
+        splits=splits,
     )
 
 
@@ -131,8 +137,10 @@ def csl_folds(folder: Path) -> dict[str, Array]:
     """The five published folds of CSL: the graph numbers of each part."""
     folds = {}
     for part, name in (("train", "train"), ("validation", "val"), ("test", "test")):
-        for fold, line in enumerate((folder / f"CSL_{name}.index").read_text().split()):
-            folds[f"fold {fold} {part}"] = np.array(line.split(","), dtype=np.int64)
+        path = folder / f"CSL_{name}.index"
+        with reading(path, "be a file with a line of graph numbers for each fold"):
+            for fold, line in enumerate(read_text(path).split()):
+                folds[f"fold {fold} {part}"] = np.array(line.split(","), dtype=np.int64)
     return folds
 
 
@@ -156,8 +164,11 @@ def qm9_film(folder: Path) -> Dataset:
     other molecules are used for training. These are a few hundred more than the 110,462 of the list.
     """
     table, shared = _qm9(folder)
-    norm = json.loads((folder / "film_norm.json").read_text())
-    references = norm["atom_reference_energies_hartree"]
+    norm = folder / "film_norm.json"
+    with reading(norm, "be the reference energies and units of GNN-FiLM"):
+        content = read_json(norm)
+        references = content["atom_reference_energies_hartree"]
+        scales = tuple(target["chemical_accuracy_in_unit"] for target in content["targets"][:12])
     graph = np.repeat(np.arange(len(table["index"])), shared["node_counts"])
     for name, energy in (("u0", "U0"), ("u298", "U"), ("h298", "H"), ("g298", "G")):
         atoms = np.array(references[energy])[shared["x"][:, 0]]
@@ -166,9 +177,8 @@ def qm9_film(folder: Path) -> Dataset:
     place = np.full(int(table["index"].max()) + 1, -1)
     place[table["index"].astype(np.int64)] = np.arange(len(table["index"]))
     parts = {"validation": "valid", "test": "test"}
-    splits = {part: place[np.loadtxt(folder / f"film_{name}_ids.txt", dtype=np.int64)] for part, name in parts.items()}
+    splits = {part: place[_read_numbers(folder / f"film_{name}_ids.txt")] for part, name in parts.items()}
     splits["train"] = np.setdiff1d(np.arange(len(table["index"])), np.concatenate(list(splits.values())))
-    scales = tuple(target["chemical_accuracy_in_unit"] for target in norm["targets"][:12])
     return Dataset.from_arrays(
         "qm9-film",
         Task("graph", 12, "l1", "error_ratio", QM9_TARGETS, scales),
@@ -180,29 +190,51 @@ def qm9_film(folder: Path) -> Dataset:
 
 def _qm9(folder: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """The columns of the table of properties by name, and the arguments of Dataset that both settings of QM9 share."""
-    with np.load(folder / "qm9_atoms.npz") as atoms, np.load(folder / "qm9_bonds.npz") as bonds:
-        positions = [np.load(folder / f"qm9_positions_{number}.npz")["pos"] for number in (1, 2)]
-        kind = np.full(10, -1)
-        kind[[1, 6, 7, 8, 9]] = np.arange(5)
-        return read_table(folder / "qm9.csv.gz"), {
-            "node_counts": atoms["n_atoms"],
-            "x": kind[atoms["z"]][:, None],
-            "pos": np.concatenate(positions),
-            **both_directions(bonds["n_bonds"], bonds["bonds"][:, :2].T, bonds["bonds"][:, 2:]),
-            "node_categories": (5,),
-            "edge_categories": (5,),
-        }
+    kind = np.full(10, -1)
+    kind[[1, 6, 7, 8, 9]] = np.arange(5)
+    with arrays_of(folder / "qm9_atoms.npz") as atoms:
+        nodes = {"node_counts": atoms["n_atoms"], "x": kind[atoms["z"]][:, None]}
+    with arrays_of(folder / "qm9_bonds.npz") as bonds:
+        edges = both_directions(bonds["n_bonds"], bonds["bonds"][:, :2].T, bonds["bonds"][:, 2:])
+    positions = []
+    for number in (1, 2):
+        with arrays_of(folder / f"qm9_positions_{number}.npz") as file:
+            positions.append(file["pos"])
+    shared = {**nodes, **edges, "pos": np.concatenate(positions)}
+    return read_table(folder / "qm9.csv.gz"), {**shared, "node_categories": (5,), "edge_categories": (5,)}
+
+
+@contextmanager
+def arrays_of(path: Path) -> Iterator[dict[str, Array]]:
+    """The arrays of an .npz file by name. Every fault inside the ``with`` is told with the name of the file."""
+    with reading(path, "be a file of arrays (.npz)"):
+        if not zipfile.is_zipfile(path):  # numpy would advise to unpickle it
+            raise InputError(f"{path} must be a file of arrays (.npz), but it is truncated or something else")
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+            if size > MOST_BYTES:
+                raise InputError(f"{path} must hold at most {MOST_BYTES} bytes of arrays, but it claims {size}")
+            if damaged := archive.testzip():  # numpy does not compare the checksums
+                raise InputError(f"{path} is damaged: the checksum of {shown(damaged)} is wrong")
+        with np.load(path, allow_pickle=False) as file:
+            yield dict(file)
+
+
+def _read_numbers(path: Path) -> Array:
+    """The integers of a text file, one per line, shape [lines]."""
+    with reading(path, "be a file with one number per line"):
+        return np.array(read_text(path).split(), dtype=np.int64)
 
 
 def read_table(path: Path) -> dict[str, Array]:
     """The numeric columns of a gzipped CSV file, by name."""
-    with gzip.open(path, "rt") as file:
-        rows = csv.reader(file)
+    with reading(path, "be a table of numbers (CSV)"):
+        rows = csv.reader(io.StringIO(read_text(path), newline=""))
         header = next(rows)
         numeric = [place for place, name in enumerate(header) if name != "smiles"]
         text = io.StringIO("\n".join(",".join(row[place] for place in numeric) for row in rows))
-    columns = np.loadtxt(text, delimiter=",", ndmin=2)
-    return {header[place]: columns[:, number] for number, place in enumerate(numeric)}
+        columns = np.loadtxt(text, delimiter=",", ndmin=2)
+        return {header[place]: columns[:, number] for number, place in enumerate(numeric)}
 
 
 def read_adjacency_lists(path: Path, keep_types: bool = False) -> tuple[list[Graph], Array, Array]:
@@ -218,19 +250,19 @@ def read_adjacency_lists(path: Path, keep_types: bool = False) -> tuple[list[Gra
     Returns:
         The graphs, their labels y, shape [G], and the types t of all nodes, shape [N, 1].
     """
-    with gzip.open(path, "rt") as file:
-        lines = iter([[int(word) for word in line.split()] for line in file])
-    [count] = next(lines)
-    graphs, labels, types = [], [], []
-    for _ in range(count):
-        nodes, label = next(lines)
-        rows = list(itertools.islice(lines, nodes))
-        edges = [(u, v) for u, (_, _, *near) in enumerate(rows) for v in near if u < v]
-        kinds = [[kind] for kind, *_ in rows]
-        graphs.append(Graph.from_edges(nodes, edges, kinds if keep_types else None))
-        labels.append(label)
-        types += kinds
-    return graphs, np.array(labels), np.array(types)
+    with reading(path, "be a file of adjacency lists"):
+        lines = iter([[int(word) for word in line.split()] for line in read_text(path).splitlines()])
+        [count] = next(lines)
+        graphs, labels, types = [], [], []
+        for _ in range(count):
+            nodes, label = next(lines)
+            rows = [next(lines) for _ in range(nodes)]
+            edges = [(u, v) for u, (_, _, *near) in enumerate(rows) for v in near if u < v]
+            kinds = [[kind] for kind, *_ in rows]
+            graphs.append(Graph.from_edges(nodes, edges, kinds if keep_types else None))
+            labels.append(label)
+            types += kinds
+        return graphs, np.array(labels), np.array(types)
 
 
 def both_directions(counts: Array, edges: Array, features: Array | None) -> dict[str, Any]:

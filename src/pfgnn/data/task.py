@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 
 LEVELS = ("graph", "node", "pair")
 CLASS_LOSSES = ("cross_entropy", "weighted_cross_entropy")  # their targets are class numbers
@@ -20,7 +20,7 @@ class Task:
         outputs: How many numbers a model predicts: one for each class or regression target, or 1 for a binary label.
         loss: Loss of the training, one of `LOSSES`.
         metric: Metric of the evaluation, one of `METRICS`.
-        targets: Names of the targets, if there are several.
+        targets: Names of the outputs, if they are known: the targets, or the classes.
         scales: For the metric error_ratio, the number by which each target's error is divided, such as its chemical
             accuracy.
     """
@@ -39,7 +39,7 @@ class Task:
             ("metric", self.metric, METRICS),
         ):
             if value not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {value!r}")
+                raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {shown(value)}")
         if self.outputs < 1:
             raise InputError(f"outputs must be at least 1, but it is {self.outputs}")
         for name, values in (("targets", self.targets), ("scales", self.scales)):

@@ -13,7 +13,8 @@ import numpy as np
 from pfgnn.data.arrays import Array, guess_task
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
+from pfgnn.files import read_text, reading
 from pfgnn.graphs.arrays import BoolArray, IntArray, rank_rows
 
 Number = type[np.int64] | type[np.float64]
@@ -59,7 +60,11 @@ def read_tu(folder: Path, attributes: bool = True) -> Dataset:
         attributes: Whether to read attributes of nodes and edges.
     """
     name = _find_name(folder)
+    with reading(folder / name, "be tables in TU format"):  # other errors name the table
+        return _read_tables(folder, name, attributes)
 
+
+def _read_tables(folder: Path, name: str, attributes: bool) -> Dataset:
     def find(kind: str, dtype: Number, columns: int | None = None) -> Table | None:
         path = folder / f"{name}_{kind}.txt"
         return read_table(path, dtype, columns) if path.exists() else None
@@ -130,13 +135,13 @@ def read_table(path: Path, dtype: Number, columns: int | None = None) -> Table:
         dtype: Type of the numbers, np.int64 or np.float64.
         columns: Number of entries that each line must have. By default that of the first line.
     """
-    lines = path.read_text(encoding="latin-1").rstrip().splitlines()
+    lines = read_text(path).rstrip().splitlines()
     if not lines:
         raise InputError(f"{path} must have at least one line, but it is empty")
     width = columns or lines[0].count(",") + 1
     try:
         rows = np.loadtxt(lines, dtype, comments=None, delimiter=",", ndmin=2)
-    except ValueError:
+    except (ValueError, OverflowError):
         rows = np.empty((0, 0))
     if rows.shape != (len(lines), width) or not np.isfinite(rows).all():
         raise InputError(f"{path.name}, {_first_mistake(lines, dtype, width)}")
@@ -155,7 +160,7 @@ def _first_mistake(lines: list[str], dtype: Number, width: int) -> str:
             except (ValueError, OverflowError):
                 good = False
             if not good:
-                return f"line {number}: {entry.strip()!r} is not {kind}"
+                return f"line {number}: {shown(entry.strip())} is not {kind}"
     return f"some entry is not {kind}"
 
 

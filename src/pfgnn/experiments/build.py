@@ -9,7 +9,7 @@ from torch import nn
 
 from pfgnn.data import Dataset, load
 from pfgnn.data.encodings import random_walks, ring_walks
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.model_inputs import Inputs, describe
 from pfgnn.graphs.arrays import IntArray
@@ -91,7 +91,7 @@ def parts(config: DataConfig, dataset: Dataset) -> dict[str, IntArray]:
         graphs = part(name, config.fold, dataset)
         if not np.array_equal(found.get(name, graphs), graphs):
             came = getattr(config, name)
-            raise InputError(f"data.{name} must be {name} if data.tests contains {name}, but it is {came!r}")
+            raise InputError(f"data.{name} must be {name} if data.tests contains {name}, but it is {shown(came)}")
         found[name] = graphs
     return found
 
@@ -109,7 +109,7 @@ def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:
     full = name if fold is None else f"fold {fold} {name}"
     if full in dataset.splits:
         if not len(dataset.splits[full]):
-            raise InputError(f"the part {full!r} of {dataset.name} must hold at least one graph, but it is empty")
+            raise InputError(f"the part {shown(full)} of {dataset.name} must hold at least one graph, but it is empty")
         return dataset.splits[full]
     folds = {split.split()[1] for split in dataset.splits if split.startswith("fold ")}
     if folds and (fold is None or str(fold) not in folds):
@@ -118,7 +118,7 @@ def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:
     if fold is not None and not folds:
         raise InputError(f"data.fold must be null for {dataset.name}, which has no folds, but it is {fold}")
     known = dict.fromkeys(split.split(maxsplit=2)[2] if folds else split for split in dataset.splits)
-    raise InputError(f"a part of {dataset.name} must be one of {', '.join([*known, 'all'])}, but it is {name!r}")
+    raise InputError(f"a part of {dataset.name} must be one of {', '.join([*known, 'all'])}, but it is {shown(name)}")
 
 
 def build_model(config: ModelConfig, inputs: Inputs, seed: int) -> nn.Module:

@@ -6,15 +6,23 @@ from typing import Annotated, Any, Literal
 
 from pfgnn.errors import InputError
 from pfgnn.setting_types import (
-    AtLeastTwo,
     BelowOne,
+    Controls,
+    Distance,
+    Draws,
     InsideZeroOne,
+    Layers,
     NonNegative,
+    Particles,
     PartName,
     Positive,
+    RingWalkLength,
     Seed,
+    SeveralDraws,
     Share,
+    Steps,
     WalkLength,
+    Width,
     ZeroToOne,
 )
 from pfgnn.training.config import ScheduleConfig, TrainingConfig
@@ -57,8 +65,8 @@ class DataConfig:
     name: str
     edge_features: bool = True
     positions: Literal["none", "distance"] = "none"
-    random_walks: NonNegative = 0
-    ring_walks: WalkLength = 0
+    random_walks: WalkLength = 0
+    ring_walks: RingWalkLength = 0
     options: dict[str, Any] = field(default_factory=dict)
     fold: NonNegative | None = None
     train: str = "train"
@@ -124,23 +132,23 @@ class ModelConfig:
 
     kind: Literal["pfgnn", "rni", "ppgn"] = "pfgnn"
     backbone: Annotated[str, PartName("backbone")] = "gin"
-    width: Positive = 64
-    layers: Positive = 3
-    step_layers: Positive | None = None
+    width: Width = 64
+    layers: Layers = 3
+    step_layers: Layers | None = None
     towers: Positive = 1
     norm: Annotated[str, PartName("norm")] = "batch"
     residual: bool = True
     feed_forward: bool = True
     dropout: BelowOne = 0.0
-    steps: NonNegative = 1
-    particles: Positive = 16
+    steps: Steps = 1
+    particles: Particles = 16
     share_steps: bool = False
     policy: Annotated[str, PartName("policy")] = "uniform"
     sampling: Annotated[str, PartName("sampling")] = "distinct"
-    vertices_per_step: Positive = 1
+    vertices_per_step: Layers = 1
     mask_used: bool = False
     individualise: Annotated[str, PartName("individualise")] = "distance"
-    max_distance: Positive = 5
+    max_distance: Distance = 5
     share: Share = 1.0
     straight_through: bool = False
     exchange: Literal["mark", "mean", "both", "none"] = "mark"
@@ -164,8 +172,8 @@ class PairsConfig:
         level: Upper bound on the probability that the test tells an isomorphic pair apart, for normal outputs.
     """
 
-    draws: AtLeastTwo = 64
-    controls: Positive = 1000
+    draws: SeveralDraws = 64
+    controls: Controls = 1000
     level: InsideZeroOne = 1e-6
 
 
@@ -183,8 +191,8 @@ class EvaluationConfig:
         pairs: Test of pairs of graphs; None for a dataset without pairs.
     """
 
-    particles: Positive | None = None
-    draws: Positive = 1
+    particles: Particles | None = None
+    draws: Draws = 1
     average: bool = False
     relabel: bool = False
     batch_size: Positive | None = None

@@ -1,7 +1,7 @@
 """Read configs from YAML files, with base files and overrides. Check them, and write them."""
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,13 +10,17 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import yaml
 
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.experiments.config import Config, check_together
-from pfgnn.files import write_atomically
+from pfgnn.experiments.yaml_text import MOST_LEVELS, load_yaml
+from pfgnn.files import ending, read_text, write_atomically
 from pfgnn.setting_types import Limit, PartName
 
 # How error messages describe a value of each type.
 WORDS = {bool: "true or false", int: "an integer", float: "a finite number", str: "text"}
+
+# Endings of files with graphs, which are often given in place of a config.
+GRAPHS = (".csv", ".tsv", ".smi", ".smiles", ".g6", ".s6", ".jsonl", ".pfgnn")
 
 # Settings of earlier versions that no longer exist, each with the value that had no effect. Configs with this value can
 # still be read.
@@ -33,7 +37,10 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
     """
     mapping = _without_retired(_read_file(Path(path), ()))
     try:
-        _parse(Config, mapping, "")
+        config: Config = _parse(Config, mapping, "")
+        if not overrides:
+            check_together(config)
+            return config
     except (TypeError, ValueError) as error:
         raise type(error)(f"{path}: {error}") from None
     for override in overrides:
@@ -43,7 +50,10 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
 
 def parse_config(mapping: Mapping[str, Any]) -> Config:
     """Make a config from nested dictionaries, as YAML and JSON files give them, and check it."""
-    config: Config = _parse(Config, _without_retired(mapping), "")
+    try:
+        config: Config = _parse(Config, _without_retired(mapping), "")
+    except RecursionError:
+        raise InputError(f"a config must have at most {MOST_LEVELS} levels, but it has more") from None
     check_together(config)
     return config
 
@@ -60,29 +70,6 @@ def write_config(path: str | Path, config: Config) -> None:
     write_atomically(Path(path), lambda temporary: temporary.write_text(text))
 
 
-class _Loader(yaml.SafeLoader):
-    """A YAML loader that raises an error if a key occurs twice. PyYAML would silently keep the last value."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen = set()
-        for key, _ in node.value:
-            text = str(key.value)
-            if text in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {text} occurs twice", key.start_mark)
-            seen.add(text)
-        return super().construct_mapping(node, deep)
-
-
-def _load(text: str, source: str) -> Any:
-    try:
-        return yaml.load(text, _Loader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InputError(f"{source}, line {line} must be YAML, but {error.problem}") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{source} must be YAML, but {' '.join(str(error).split())}") from None
-
-
 def _read_file(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     """Read the values of a file, merged into those of its base.
 
@@ -92,21 +79,25 @@ def _read_file(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     """
     if path.resolve() in above:
         raise InputError(f"base must not lead back to the file itself, but it does in {path}")
+    if ending(path) in GRAPHS:
+        raise InputError(
+            f"{path} must be a config (YAML), but it is named like graphs; see `pfgnn data convert --help`"
+        )
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except OSError as error:
         wanted = f"{path}, the base of {above[-1].name}," if above else path
         raise type(error)(f"{wanted} must be a config that can be read, but {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} must be a YAML text in UTF-8, but it is not") from None
-    content = _load(text, str(path))
+    content = load_yaml(text, str(path))
     if not isinstance(content, dict):
-        raise InputTypeError(f"{path} must hold settings such as data, model and training, but it holds {content!r}")
+        raise InputTypeError(
+            f"{path} must hold settings such as data, model and training, but it holds {shown(content)}"
+        )
     base = content.pop("base", None)
     if base is None:
         return content
     if not isinstance(base, str):
-        raise InputTypeError(f"{path}: base must be the name of a file, but it is {base!r}")
+        raise InputTypeError(f"{path}: base must be the name of a file, but it is {shown(base)}")
     return _merge(_read_file(path.parent / base, (*above, path.resolve())), content)
 
 
@@ -131,14 +122,16 @@ def _without_retired(mapping: Mapping[str, Any]) -> dict[str, Any]:
 def _override(mapping: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     if not equals or not all(key.split(".")):
-        raise InputError(f"an override must look like model.particles=16, but it is {override!r}")
+        raise InputError(f"an override must look like model.particles=16, but it is {shown(override)}")
     *sections, last = key.split(".")
+    if len(sections) > MOST_LEVELS:
+        raise InputError(f"an override must name at most {MOST_LEVELS} levels, but it is {shown(override)}")
     place = mapping
     for section in sections:
         if not isinstance(place.get(section), dict):  # absent or null
             place[section] = {}
         place = place[section]
-    place[last] = _load(text, f"the value of {key}")
+    place[last] = load_yaml(text, f"the value of {key}")
 
 
 def _parse(hint: Any, value: Any, key: str, also: str = "") -> Any:
@@ -163,7 +156,7 @@ def _parse(hint: Any, value: Any, key: str, also: str = "") -> Any:
         return _one_of(parts, value, key)
     if origin is tuple:
         if not isinstance(value, list | tuple):
-            raise InputTypeError(f"{key} must be a list, but it is {value!r}")
+            raise InputTypeError(f"{key} must be a list, but it is {shown(value)}")
         return tuple(_parse(parts[0], entry, f"{key}[{place}]") for place, entry in enumerate(value))
     if origin is dict:
         return _plain(_section(value, key, also), key)
@@ -178,13 +171,13 @@ def _within(value: Any, limits: Iterable[Limit | PartName], key: str) -> Any:
 
             _one_of(list(SETTINGS[limit.setting]), value, key)
         elif not limit.holds(value):
-            raise InputError(f"{key} must be {limit.text}, but it is {value}")
+            raise InputError(f"{key} must be {limit.text}, but it is {shown(value)}")
     return value
 
 
 def _one_of(names: Sequence[str], value: Any, key: str) -> Any:
     if not isinstance(value, str) or value not in names:
-        raise InputError(f"{key} must be one of {', '.join(names)}, but it is {value!r}{_nearest(value, names)}")
+        raise InputError(f"{key} must be one of {', '.join(names)}, but it is {shown(value)}{_nearest(value, names)}")
     return value
 
 
@@ -195,7 +188,7 @@ def _parse_section(section: Any, value: Any, key: str, also: str) -> Any:
     for name, entry in found.items():
         if name not in hints:
             near = _nearest(name, hints) or f"; the settings are {', '.join(hints)}"
-            raise InputError(f"{_join(key, name)} is not a setting, but it is set to {entry!r}{near}")
+            raise InputError(f"{_join(key, name)} is not a setting, but it is set to {shown(entry)}{near}")
     for field in fields(section):
         if field.name not in found and field.default is MISSING and field.default_factory is MISSING:
             raise InputError(f"{_join(key, field.name)} must be set, but it is missing")
@@ -210,7 +203,7 @@ def _parse_scalar(kind: type, value: Any, key: str, also: str) -> Any:
         except (ValueError, OverflowError):
             number = math.nan
     if type(number) is not kind or not _finite(number):
-        raise InputTypeError(f"{key} must be {WORDS[kind]}{also}, but it is {value!r}")
+        raise InputTypeError(f"{key} must be {WORDS[kind]}{also}, but it is {shown(value)}")
     return number
 
 
@@ -221,7 +214,9 @@ def _plain(value: Any, key: str) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(entry, f"{key}[{place}]") for place, entry in enumerate(value)]
     if not isinstance(value, bool | int | float | str | NoneType) or not _finite(value):
-        raise InputTypeError(f"{key} must be text, a finite number, true, false, null or a list, but it is {value!r}")
+        raise InputTypeError(
+            f"{key} must be text, a finite number, true, false, null or a list, but it is {shown(value)}"
+        )
     return value
 
 
@@ -231,10 +226,12 @@ def _finite(value: object) -> bool:
 
 def _section(value: Any, key: str, also: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InputTypeError(f"{key or 'a config'} must be a mapping of names to values{also}, but it is {value!r}")
+        raise InputTypeError(
+            f"{key or 'a config'} must be a mapping of names to values{also}, but it is {shown(value)}"
+        )
     for name in value:
         if not isinstance(name, str):
-            raise InputTypeError(f"the name of {_join(key, str(name))} must be text, but it is {name!r}")
+            raise InputTypeError(f"the name of {_join(key, str(name))} must be text, but it is {shown(name)}")
     return value
 
 

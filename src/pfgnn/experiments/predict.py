@@ -1,7 +1,7 @@
 """Predict new graphs with the model of a finished run. Each prediction has a Monte Carlo standard error."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,19 +9,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pfgnn.argument_checks import check_positive
 from pfgnn.data import Dataset
 from pfgnn.data.encodings import ring_walk_columns
 from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
+from pfgnn.data.table_file import SMILES, TABLES, read_table_file
 from pfgnn.data.task import CLASS_LOSSES, Task
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.experiments.build import Inputs, adapt
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.run import load_weights
 from pfgnn.experiments.run_directory import CONFIG, read_record
-from pfgnn.files import write_atomically
+from pfgnn.files import ending, reading, write_atomically
 from pfgnn.graphs.graph6 import read_graph6
+from pfgnn.setting_types import check_draws
 from pfgnn.training.checkpoint_file import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict
@@ -67,6 +68,7 @@ def predict_run(
     particles: int | None = None,
     smiles_column: str = "smiles",
     device: str = "auto",
+    progress: Callable[[int], None] = lambda done: None,
 ) -> Predictions:
     """Predict the graphs of a file with the model of a finished run.
 
@@ -75,37 +77,46 @@ def predict_run(
 
     Args:
         directory: The run directory.
-        path: File of the graphs: graph6 or sparse6 (.g6, .s6), SMILES (.csv), or a packed dataset (.pfgnn).
+        path: File of the graphs: graph6 or sparse6 (.g6, .s6), a table with SMILES (.csv, .tsv), SMILES (.smi), or a
+            packed dataset (.pfgnn). All but the last may be gzipped.
         draws: R ≥ 2, number of draws. The standard error is the standard deviation of the draws divided by √R.
         particles: K; None for ``evaluation.particles`` of the run.
         smiles_column: Name of the column of SMILES in a CSV file.
         device: "cpu", "cuda" or "auto".
+        progress: Called after each draw with the number of draws done.
     """
-    if check_positive("draws", draws) < 2:
-        raise InputError("draws must be at least 2 for a standard error, but it is 1")
+    check_draws(draws, particles)
     record, config = read_record(directory), read_config(directory / CONFIG)
-    identity = read_checkpoint(directory / (BEST if record["selected"] == "best" else LAST)).state["identity"]
-    inputs = Inputs.from_json(identity["inputs"])
+    checkpoint = directory / (BEST if record["selected"] == "best" else LAST)
+    with reading(checkpoint, "be the checkpoint of a run"):
+        inputs = Inputs.from_json(read_checkpoint(checkpoint).state["identity"]["inputs"])
     encoded = config.data.random_walks + ring_walk_columns(config.data.ring_walks)
     dataset = adapt(read_graphs(path, inputs, smiles_column, encoded), config.data, config.model)
     check_features(path, inputs, dataset)
     fabric = make_fabric(device, config.training.precision)
     model, scaler = load_weights(directory, record["selected"])
     model.to(fabric.device)
-    K = config.evaluation.particles if particles is None else check_positive("particles", particles)
+    K = config.evaluation.particles if particles is None else particles
     how = Draws(
         prediction_seed(config.seed), draws, batch_size=config.evaluation.batch_size or config.training.batch_size
     )
     data, graphs = Resident(dataset, fabric.device), np.arange(len(dataset))
     forward = Forward(model, fabric, K)
-    outputs = torch.stack([predict(forward, data, graphs, how, number) for number in range(draws)]).double()
-    if inputs.task.loss in CLASS_LOSSES:
-        outputs = outputs.softmax(-1)
-    elif inputs.task.loss == "binary_cross_entropy":
-        outputs = outputs.sigmoid()
-    elif scaler is not None:
-        outputs = scaler.unscale(outputs)
-    return Predictions(outputs.mean(0), outputs.std(0) / draws**0.5, _names(inputs.task), _places(dataset))
+    mean, squares = torch.zeros(()), torch.zeros(())  # of all draws so far; squares of the deviations (Welford)
+    for number in range(draws):
+        output = predict(forward, data, graphs, how, number).double()
+        if inputs.task.loss in CLASS_LOSSES:
+            output = output.softmax(-1)
+        elif inputs.task.loss == "binary_cross_entropy":
+            output = output.sigmoid()
+        elif scaler is not None:
+            output = scaler.unscale(output)
+        deviation = output - mean
+        mean = mean + deviation / (number + 1)
+        squares = squares + deviation * (output - mean)
+        progress(number + 1)
+    error = (squares / (draws - 1) / draws).sqrt()
+    return Predictions(mean, error, _names(inputs.task), _places(dataset))
 
 
 def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0) -> Dataset:
@@ -124,17 +135,21 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0
         level, found = ("node" if task.level == "node" else "graph" for task in (inputs.task, dataset.task))
         if level != found:
             raise InputError(f"{path} must have a task at {level} level, as the run has, but it is at {found} level")
-    elif path.suffix in (".g6", ".s6"):
+    elif ending(path) in (".g6", ".s6"):
         graphs = read_graph6(path)
         if not graphs:
             raise InputError(f"{path} must hold one graph per line, but it holds no graph")
         rows = sum(graph.num_nodes for graph in graphs) if inputs.task.level == "node" else len(graphs)
         dataset = Dataset.from_graphs(graphs, np.zeros((rows, 1), dtype=np.int64), inputs.task)
-    elif path.suffix == ".csv":
-        smiles = _column(path, smiles_column)
-        dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, encoded), inputs.task)
+    elif ending(path) in (*TABLES, *SMILES):
+        smiles = read_table_file(path).column(smiles_column)
+        if not smiles:
+            raise InputError(f"{path} must hold one molecule per line, but it holds no molecule")
+        with reading(path, "hold one molecule per line"):
+            dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, encoded), inputs.task)
     else:
-        raise InputError(f"{path} must end in one of .g6, .s6, .csv, .pfgnn, but it ends in {path.suffix!r}")
+        known = ", ".join((".g6", ".s6", *TABLES, *SMILES, ".pfgnn"))
+        raise InputError(f"{path} must end in one of {known}, but it ends in {shown(path.suffix)}")
     return dataset
 
 
@@ -156,27 +171,6 @@ def check_features(path: Path, inputs: Inputs, dataset: Dataset) -> None:
             )
 
 
-def _column(path: Path, name: str) -> list[str]:
-    """The values of a column of a CSV file."""
-    try:
-        with path.open(newline="") as file:
-            table = csv.DictReader(file)
-            columns = table.fieldnames or ()
-            rows = [(table.line_num, row.get(name)) for row in table]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as a CSV table: {error}") from None
-    if name not in columns:
-        raise InputError(f"{path} must have a column {name}, but its columns are {', '.join(columns) or 'none'}")
-    if not rows:
-        raise InputError(f"{path} must hold one molecule per line, but it holds no molecule")
-    molecules = []
-    for line, molecule in rows:
-        if molecule is None:  # the line has too few columns
-            raise InputError(f"{path} must hold one molecule per line, but line {line} has none")
-        molecules.append(molecule)
-    return molecules
-
-
 def _features(inputs: Inputs, encoded: int) -> str:
     """The name of the molecule features that the run was trained on.
 
@@ -195,7 +189,7 @@ def _features(inputs: Inputs, encoded: int) -> str:
 def _names(task: Task) -> list[str]:
     """A name for each output of a task."""
     if task.loss in CLASS_LOSSES:
-        return [f"class {c}" for c in range(task.outputs)]
+        return [f"class {name}" for name in task.targets or range(task.outputs)]
     return list(task.targets) or ["prediction" if task.outputs == 1 else f"output {c}" for c in range(task.outputs)]
 
 

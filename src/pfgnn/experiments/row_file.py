@@ -49,6 +49,7 @@ def read_gathered(path: Path) -> Gathered:
         or not isinstance(content["config"], dict)
         or not isinstance(runs, list)
         or not all(isinstance(run, dict) and {"seed", "fold"} <= run.keys() for run in runs)
+        or not all(isinstance(run["seed"], int) and isinstance(run["fold"], int | None) for run in runs)
     ):
         raise InputError(
             f"{path} must hold the runs of a row (table, row, config, and runs with seed and fold), "

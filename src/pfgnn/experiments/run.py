@@ -20,7 +20,7 @@ from pfgnn.experiments.config_file import config_mapping, parse_config, read_con
 from pfgnn.experiments.pair_test import tell_pairs_apart
 from pfgnn.experiments.provenance import provenance
 from pfgnn.experiments.run_directory import CONFIG, RECORD, Resume, check_directory, read_record
-from pfgnn.files import write_json
+from pfgnn.files import reading, write_json
 from pfgnn.training import checkpoint_file as files
 from pfgnn.training.batches import Examples
 from pfgnn.training.devices import make_fabric
@@ -142,7 +142,8 @@ def run(
     check_directory(directory, resume)
     if resume != "no" and (directory / RECORD).exists():
         record = read_record(directory)
-        files.check_identity(directory / RECORD, config_mapping(parse_config(record["config"])), identity)
+        with reading(directory / RECORD, "be the record of a run"):
+            files.check_identity(directory / RECORD, config_mapping(parse_config(record["config"])), identity)
         return record
     this = Run.open(config, device)
     model = build_model(config.model, this.inputs, config.seed)
@@ -231,10 +232,11 @@ def load_weights(directory: Path, selected: str) -> tuple[nn.Module, Standardise
     path = directory / (files.BEST if selected == "best" else files.LAST)
     tensors, state = files.read_checkpoint(path)
     config = read_config(directory / CONFIG)
-    model = build_model(config.model, Inputs.from_json(state["identity"]["inputs"]), config.seed)
-    files.load_model(model, files.owned("model", tensors), path)
-    target = files.owned("target", tensors)
-    return model.eval(), Standardise(target["mean"], target["std"]) if target else None
+    with reading(path, "be the checkpoint of a run"):
+        model = build_model(config.model, Inputs.from_json(state["identity"]["inputs"]), config.seed)
+        files.load_model(model, files.owned("model", tensors), path)
+        target = files.owned("target", tensors)
+        return model.eval(), Standardise(target["mean"], target["std"]) if target else None
 
 
 def checksum(dataset: Dataset) -> str:

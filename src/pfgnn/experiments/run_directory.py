@@ -1,12 +1,26 @@
 """The files of a run directory. This module does not import torch, so that checks of a directory are fast."""
 
 from pathlib import Path
+from types import UnionType
 from typing import Any, Literal
 
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.files import read_json
 
 CONFIG, RECORD = "config.yaml", "record.json"
+
+# What every record has that is read again, with its types.
+RECORD_KEYS: dict[str, type | UnionType] = {
+    "config": dict,
+    "data": str,
+    "selected": str,
+    "device": str,
+    "seconds": dict,
+    "updates": int,
+    "parameters": int,
+    "results": dict,
+    "pairs": dict | None,
+}
 
 Resume = Literal["no", "last", "previous"]
 
@@ -24,4 +38,9 @@ def read_record(directory: Path) -> dict[str, Any]:
         started = (directory / CONFIG).exists()
         why = "its run has not finished; resume it with `pfgnn train --resume`" if started else "no run is there"
         raise InputError(f"{directory} must hold a finished run, but {why}")
-    return read_json(path)
+    record = read_json(path)
+    for key, kind in RECORD_KEYS.items():
+        if key not in record or not isinstance(record[key], kind):
+            came = f"{key} is {shown(record[key])}" if key in record else f"it has no {key}"
+            raise InputError(f"{path} must be the record of a run, as `pfgnn train` writes it, but {came}")
+    return record

@@ -7,6 +7,8 @@ from pfgnn.graphs.arrays import Array, IntArray
 
 # float64 represents every integer up to this one exactly, so labels of different dtypes can be compared by value.
 LARGEST_INTEGER_LABEL = 2**53
+# A text of any length may claim this many nodes.
+FEW_NODES = 100_000
 
 
 def check_num_nodes(num_nodes: object) -> int:
@@ -16,6 +18,21 @@ def check_num_nodes(num_nodes: object) -> int:
     if num_nodes < 1:
         raise InputError(f"num_nodes is {num_nodes}, but a graph has at least 1 node")
     return int(num_nodes)
+
+
+def check_claimed_nodes(num_nodes: int, characters: int) -> None:
+    """Raise an error if a text claims far more nodes than it describes.
+
+    A few characters can claim millions of nodes, and the memory for them. In a text that describes a large graph, every
+    node that has an edge takes more than one character.
+
+    Args:
+        num_nodes: The number of nodes that the text claims.
+        characters: Length of the text.
+    """
+    most = max(FEW_NODES, characters)
+    if num_nodes > most:
+        raise InputError(f"a text of {characters} characters must have at most {most} nodes, but it has {num_nodes}")
 
 
 def check_edges(edges: Array, num_nodes: int) -> IntArray:

@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
+from pfgnn.files import read_text
 from pfgnn.graphs.arrays import Array, IntArray, pairs_at
+from pfgnn.graphs.checks import check_claimed_nodes
 from pfgnn.graphs.graph import Graph
 
 Bits = npt.NDArray[np.uint8]
@@ -47,7 +49,7 @@ def from_sparse6(text: str) -> Graph:
     """Read one sparse6 string, with or without its header. Self-loops and multiple edges raise an error."""
     body = text.strip().removeprefix(SPARSE6_HEADER)
     if not body.startswith(":"):
-        raise InputError(f"sparse6 text must start with ':', but it starts with {body[:1]!r}")
+        raise InputError(f"sparse6 text must start with ':', but it starts with {shown(body[:1])}")
     num_nodes, rest = _read_size(_six_bits(body[1:]))
     width = (num_nodes - 1).bit_length()
     bits = _unpack(rest)
@@ -82,18 +84,37 @@ def to_sparse6(graph: Graph) -> str:
     return ":" + _text(np.concatenate([_size_bits(n), bits, padding]))
 
 
-def read_graph6(path: str | Path) -> list[Graph]:
-    """Read a file with one graph6 or sparse6 string per line. Blank lines are skipped, and headers are optional."""
+def read_graph6(path: str | Path, most: int | None = None) -> list[Graph]:
+    """Read a file with one graph6 or sparse6 string per line. Blank lines are skipped, and headers are optional.
+
+    Args:
+        path: The file. It may be gzipped.
+        most: Number of graphs to read, from the first; None for all.
+    """
     file = Path(path)
     graphs = []
-    for number, line in enumerate(file.read_text(encoding="latin-1").splitlines(), start=1):
-        body = line.strip().removeprefix(GRAPH6_HEADER).removeprefix(SPARSE6_HEADER)
+    for number, body in list(graph6_lines(file).items())[:most]:
         try:
-            if body:
-                graphs.append(from_sparse6(body) if body.startswith(":") else from_graph6(body))
-        except ValueError as error:
+            graphs.append(from_line(body))
+        except (ValueError, MemoryError) as error:
             raise InputError(f"{file.name}, line {number}: {error}") from None
     return graphs
+
+
+def graph6_lines(file: Path) -> dict[int, str]:
+    """The graph6 and sparse6 strings of a file without headers, by the number of their line, from 1."""
+    lines = enumerate(read_text(file).splitlines(), start=1)
+    bodies = {number: line.strip().removeprefix(GRAPH6_HEADER).removeprefix(SPARSE6_HEADER) for number, line in lines}
+    return {number: body for number, body in bodies.items() if body}
+
+
+def from_line(body: str) -> Graph:
+    """Read a line of a file: one graph6 or sparse6 string without header. A sparse6 string starts with a colon."""
+    if not body.startswith(":"):
+        return from_graph6(body)
+    graph = from_sparse6(body)
+    check_claimed_nodes(graph.num_nodes, len(body))
+    return graph
 
 
 def _six_bits(text: str) -> IntArray:
@@ -103,7 +124,7 @@ def _six_bits(text: str) -> IntArray:
     if bad.any():
         place = int(bad.argmax())
         raise InputError(
-            f"text has the character {text[place]!r} at place {place + 1}, but only '?' to '~' are allowed"
+            f"text has the character {shown(text[place])} at place {place + 1}, but only '?' to '~' are allowed"
         )
     return codes - 63
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pfgnn.errors import InputError, MissingPackageError
+from pfgnn.errors import InputError, MissingPackageError, shown
+from pfgnn.files import read_text
 from pfgnn.graphs.graph import Graph
 
 BOND_TYPES = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 4}
@@ -26,9 +27,9 @@ def from_smiles(smiles: str) -> Graph:
     with base.BlockLogs():
         molecule = chem.MolFromSmiles(smiles)
     if molecule is None:
-        raise InputError(f"smiles {smiles!r} is not a valid molecule")
+        raise InputError(f"smiles {shown(smiles)} is not a valid molecule")
     if molecule.GetNumAtoms() == 0:
-        raise InputError(f"smiles {smiles!r} has no atoms, but a graph has at least 1 node")
+        raise InputError(f"smiles {shown(smiles)} has no atoms, but a graph has at least 1 node")
     x = [(atom.GetAtomicNum(), atom.GetFormalCharge(), atom.GetTotalNumHs()) for atom in molecule.GetAtoms()]
     bonds = list(molecule.GetBonds())
     edges = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
@@ -64,26 +65,39 @@ def to_smiles(graph: Graph) -> str:
     return str(chem.MolToSmiles(molecule))
 
 
-def read_smiles(path: str | Path) -> list[Graph]:
+def read_smiles(path: str | Path, most: int | None = None) -> list[Graph]:
     """Read a file with one molecule per line.
 
     The text before the first blank of a line is the SMILES. Empty lines are skipped.
+
+    Args:
+        path: The file. It may be gzipped.
+        most: Number of molecules to read, from the first; None for all.
     """
     file = Path(path)
     graphs = []
-    for number, line in enumerate(file.read_text(encoding="latin-1").splitlines(), start=1):
+    for number, smiles, _ in smiles_lines(file)[:most]:
         try:
-            graphs += [from_smiles(token) for token in line.split()[:1]]
+            graphs.append(from_smiles(smiles))
         except ValueError as error:
             raise InputError(f"{file.name}, line {number}: {error}") from None
     return graphs
+
+
+def smiles_lines(file: Path) -> list[tuple[int, str, str]]:
+    """The lines of a file of SMILES: the number of each line, from 1, its SMILES, and the text after it."""
+    lines = enumerate(read_text(file).splitlines(), start=1)
+    words = [(number, line.split(maxsplit=1)) for number, line in lines]
+    return [(number, found[0], "".join(found[1:])) for number, found in words if found]
 
 
 def _bond_number(bond: Any, smiles: str) -> int:
     name = bond.GetBondType().name
     if name not in BOND_TYPES:
         types = ", ".join(BOND_TYPES)
-        raise InputError(f"smiles {smiles!r} must have only bonds of the types {types}, but it has one of type {name}")
+        raise InputError(
+            f"smiles {shown(smiles)} must have only bonds of the types {types}, but it has one of type {name}"
+        )
     return BOND_TYPES[name]
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.graphs.canonical import symmetry
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.graph6 import read_graph6
@@ -41,7 +41,7 @@ def read_graphs(path: Path) -> list[Graph]:
     """Read the graphs of a file. The ending of its name decides between graph6, sparse6 and SMILES."""
     if path.suffix not in READERS:
         known = ", ".join(READERS)
-        raise InputError(f"{path} must end in one of {known}, but it ends in {path.suffix!r}")
+        raise InputError(f"{path} must end in one of {known}, but it ends in {shown(path.suffix)}")
     graphs = READERS[path.suffix](path)
     if not graphs:
         raise InputError(f"{path} must hold one graph per line, but it holds no graph")

@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
+from pfgnn.files import read_text, reading
 
 Line = Mapping[str, float | None]  # one line of metrics.jsonl
 
@@ -14,10 +15,13 @@ def read_metrics(path: Path) -> list[Line]:
     file = path / "metrics.jsonl" if path.is_dir() else path
     if not file.is_file():
         raise InputError(f"{path} must be a run directory or its metrics.jsonl, but {file} does not exist")
-    try:
-        found = [json.loads(line) for line in file.read_text().splitlines()]
-        if not found or not all({"epoch", "loss", "validation"} <= line.keys() for line in found):
-            raise ValueError
-    except (ValueError, AttributeError):
-        raise InputError(f"{file} must hold lines of a run's metrics, as `pfgnn train` writes them") from None
+    must = "hold lines of a run's metrics, as `pfgnn train` writes them"
+    with reading(file, must):
+        found = [json.loads(line) for line in read_text(file).splitlines()]
+        for number, line in enumerate(found, start=1):
+            for key in ("epoch", "loss", "validation"):
+                if not isinstance(line[key], int | float | None):
+                    raise InputError(f"{file} must {must}, but {key} is {shown(line[key])} in line {number}")
+    if not found:
+        raise InputError(f"{file} must {must}, but it has no line")
     return found

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.experiments.row_file import Record, read_gathered
 from pfgnn.experiments.rows import Measure
 from pfgnn.experiments.tables import TABLES, find_table, row_path
@@ -45,6 +45,8 @@ def values(row: Runs, measure: Measure) -> list[float]:
     """The measure of each run. Empty if the runs do not have it, such as accuracy in a task without classes."""
     found = numbers(row, measure.path)
     of = numbers(row, measure.of) if measure.of else [1.0] * len(found)
+    if measure.of and 0 in of:
+        raise InputError(f"{row.path}: {measure.of} must not be 0, because {measure.path} is divided by it")
     return [measure.scale * value / whole for value, whole in zip(found, of, strict=True)] if found else []
 
 
@@ -74,7 +76,7 @@ def numbers(row: Runs, path: str) -> list[float]:
             value = value.get(key, MISSING) if isinstance(value, dict) else MISSING
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             place = f"{row.path}, seed {run['seed']}" + ("" if run["fold"] is None else f", fold {run['fold']}")
-            came = "it is not there" if value is MISSING else f"it is {value!r}"
+            came = "it is not there" if value is MISSING else f"it is {shown(value)}"
             raise InputError(f"{place}: {path} must be a number, but {came}")
         if value is None:
             return []

@@ -17,7 +17,7 @@ from safetensors.torch import save
 from torch import Tensor, nn, optim
 
 from pfgnn.errors import InputError
-from pfgnn.files import write_atomically
+from pfgnn.files import reading, write_atomically
 
 FORMAT = "pfgnn checkpoint 1"
 LAST, PREVIOUS, BEST = "last.safetensors", "previous.safetensors", "best.safetensors"
@@ -70,7 +70,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise InputError(f"{path} must be a checkpoint of pfgnn, but its header says format {meta.get('format')!r}")
     if meta.get("crc") != str(_checksum(tensors, meta.get("state", ""))):
         raise InputError(f"{path} is damaged: its checksum does not fit its content")
-    return Checkpoint(tensors, json.loads(meta["state"]))
+    with reading(path, "be a whole checkpoint"):
+        return Checkpoint(tensors, json.loads(meta["state"]))
 
 
 def optimiser_tensors(optimiser: optim.Optimizer) -> dict[str, Tensor]:

@@ -3,7 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pfgnn.setting_types import BelowOne, InsideZeroOne, NonNegative, NonNegativeNumber, Positive, PositiveNumber
+from pfgnn.setting_types import (
+    BelowOne,
+    Copies,
+    InsideZeroOne,
+    NonNegative,
+    NonNegativeNumber,
+    Positive,
+    PositiveNumber,
+)
 
 Precision = Literal["float32", "tf32", "bf16"]
 
@@ -69,7 +77,7 @@ class TrainingConfig:
     epochs: Positive | None = None
     updates: Positive | None = None
     batch_size: Positive = 64
-    copies: Positive = 1
+    copies: Copies = 1
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
     learning_rate: PositiveNumber = 1e-3
     weight_decay: NonNegativeNumber = 0.0

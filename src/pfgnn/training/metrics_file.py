@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pfgnn.errors import InputError
-from pfgnn.files import write_atomically
+from pfgnn.files import read_text, reading, write_atomically
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -64,9 +63,7 @@ class MetricsFile:
 
         A run that was killed may have written them after its last checkpoint.
         """
-        lines = self.path.read_text().splitlines(keepends=True) if self.path.exists() else []
-        try:
+        lines = read_text(self.path).splitlines(keepends=True) if self.path.exists() else []
+        with reading(self.path, "hold lines of metrics (delete it if you do not need it)"):
             whole = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= update]
-        except (ValueError, TypeError, KeyError):
-            raise InputError(f"{self.path} must hold lines of metrics, but one of them is damaged; delete it") from None
         write_atomically(self.path, lambda temporary: temporary.write_text("".join(whole)))

@@ -1,0 +1,81 @@
+"""One reader for all tables, however they are written."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from pfgnn.data.convert import convert
+from pfgnn.data.table_file import read_table_file
+
+PLAIN = "id,smiles,y\n1,CCO,0.5\n2,c1ccccc1,2\n"
+FORMS = {
+    "plain.csv": PLAIN,
+    "bom.csv": f"\ufeff{PLAIN}",
+    "windows.csv": PLAIN.replace("\n", "\r\n"),
+    "mac.csv": PLAIN.replace("\n", "\r"),
+    "semicolon.csv": PLAIN.replace(",", ";"),
+    "tabs.tsv": PLAIN.replace(",", "\t"),
+    "bars.csv": PLAIN.replace(",", " | "),
+    "padded.csv": " id , smiles, y \n 1 , CCO,0.5\n2, c1ccccc1 ,2\n",
+    "quoted.csv": '"id","smiles","y"\n"1","CCO","0.5"\n"2", "c1ccccc1","2"\n',
+    "blank.csv": "id,smiles,y\n\n1,CCO,0.5\n,,\n2,c1ccccc1,2\n\n",
+    "upper.CSV": PLAIN,
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("zipped", [False, True])
+def test_every_form_gives_the_same_table(tmp_path: Path, name: str, zipped: bool) -> None:
+    path = tmp_path / (f"{name}.gz" if zipped else name)
+    content = FORMS[name].encode()
+    path.write_bytes(gzip.compress(content) if zipped else content)
+    table = read_table_file(path)
+    assert table.header == ["id", "smiles", "y"]
+    assert table.rows == [["1", "CCO", "0.5"], ["2", "c1ccccc1", "2"]]
+    assert table.lines == ([3, 5] if name == "blank.csv" else [2, 3])
+    assert table.column("smiles") == ["CCO", "c1ccccc1"]
+    pytest.importorskip("rdkit")
+    assert convert(path).dataset.y.tolist() == [[0.5], [2]]
+
+
+def test_quotes_may_hold_separators_and_line_breaks(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('smiles;"a;b, c"\nCCO;"one\ntwo; ""three"""\nC;4\n')
+    table = read_table_file(tmp_path / "a.csv")
+    assert table.header == ["smiles", "a;b, c"]
+    assert table.rows == [["CCO", 'one\ntwo; "three"'], ["C", "4"]]
+    assert table.lines == [3, 4]
+
+
+def test_a_single_column_needs_no_separator(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("smiles\nCCO\nC\n")
+    assert read_table_file(tmp_path / "a.csv").column("smiles") == ["CCO", "C"]
+
+
+@pytest.mark.parametrize("name", ["a.smi", "a.smiles", "a.SMI"])
+def test_a_file_of_smiles_is_a_table_without_header(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("\ufeffCCO ethanol, pure\n\n c1ccccc1\tbenzene\nC\n", encoding="utf-8")
+    table = read_table_file(tmp_path / name)
+    assert table.header == ["smiles", "name"]
+    assert table.rows == [["CCO", "ethanol, pure"], ["c1ccccc1", "benzene"], ["C", ""]]
+    assert table.lines == [1, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "a.csv must have at least one line, but it is empty"),
+        (" \n\n", "a.csv must have at least one line, but it is empty"),
+        ("id,y\n1,2\n", "a.csv has no column 'smiles', but has: id, y"),
+        ("id,smiles,smiles\n1,C,C\n", "each column must occur once in .*a.csv, but 'smiles' is repeated"),
+        ("id,smiles\n1,C\n2\n", "a.csv, line 3: there are 1 entries, not 2"),
+        ("id,smiles\n1,C,,\n", "a.csv, line 2: there are 4 entries, not 2"),
+        ("smiles\n" + "C" * 200_000, r"a.csv, line 2: field larger than field limit \(131072\)"),
+        (",".join("abcdefghij" * 100), "a.csv has no column 'smiles', but has: a, b, .*…$"),
+    ],
+)
+def test_wrong_tables(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ValueError, match=sentence) as caught:
+        read_table_file(tmp_path / "a.csv").column("smiles")
+    assert len(str(caught.value)) < 500
