@@ -23,6 +23,7 @@ from pfgnn.experiments.config import (
 )
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import CONFIG
+from pfgnn.experiments.run_lock import check_free
 from pfgnn.graphs import csl
 from pfgnn.training.metrics_file import Status
 
@@ -83,6 +84,7 @@ def run_demo(
     records = {}
     for name, steps_of in zip(DIRECTORIES, (0, steps), strict=True):
         directory = out / DIRECTORIES[name]
+        check_free(directory)
         if (directory / CONFIG).exists():
             shutil.rmtree(directory)
         config = demo_config(data, seed=seed, steps=steps_of, particles=particles, updates=updates)

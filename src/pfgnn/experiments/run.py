@@ -3,6 +3,7 @@
 import time
 import zlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import config_mapping, parse_config, read_config, write_config
 from pfgnn.experiments.pair_test import tell_pairs_apart
 from pfgnn.experiments.provenance import provenance
-from pfgnn.experiments.run_directory import CONFIG, RECORD, Resume, check_directory, read_record
+from pfgnn.experiments.run_directory import CONFIG, RECORD, Resume, check_directory, check_new, read_record
+from pfgnn.experiments.run_lock import locked
 from pfgnn.files import reading, write_json
 from pfgnn.training import checkpoint_file as files
 from pfgnn.training.batches import Examples
@@ -147,6 +149,23 @@ def run(
         return record
     this = Run.open(config, device)
     model = build_model(config.model, this.inputs, config.seed)
+    with locked(directory) if this.fabric.is_global_zero else nullcontext() as lock:
+        if lock is not None:
+            check_new(directory, resume)  # again, for another process may have been faster
+
+        def watched(status: Status) -> None:
+            if lock is not None:
+                lock.check()
+            report(status)
+
+        return _train(this, model, directory, resume, tensorboard, watched)
+
+
+def _train(
+    this: Run, model: nn.Module, directory: Path, resume: Resume, tensorboard: bool, report: Callable[[Status], None]
+) -> dict[str, Any]:
+    """Train and test a model in a directory that this process has locked. See :func:`run`."""
+    config, identity = this.config, config_mapping(this.config)
     trainer = Trainer(
         model,
         this.examples,
@@ -164,7 +183,6 @@ def run(
     if start is not None and (resume == "previous" or (directory / start).exists()):
         trainer.resume(directory / start)
     if this.fabric.is_global_zero:
-        directory.mkdir(parents=True, exist_ok=True)
         write_config(directory / CONFIG, config)
         trainer.metrics.writer = _writer(directory, trainer.state.update) if tensorboard else None
     trainer.train()

@@ -5,6 +5,7 @@ from types import UnionType
 from typing import Any, Literal
 
 from pfgnn.errors import InputError, shown
+from pfgnn.experiments.run_lock import check_free
 from pfgnn.files import read_json
 
 CONFIG, RECORD = "config.yaml", "record.json"
@@ -26,6 +27,12 @@ Resume = Literal["no", "last", "previous"]
 
 
 def check_directory(directory: Path, resume: Resume) -> None:
+    """Raise an InputError if a process trains in a directory, or if a new run would overwrite the run in it."""
+    check_free(directory)
+    check_new(directory, resume)
+
+
+def check_new(directory: Path, resume: Resume) -> None:
     """Raise an InputError if a new run would overwrite the run in a directory."""
     if resume == "no" and (directory / CONFIG).exists():
         raise InputError(f"{directory} must be a new directory, but it holds a run; resume it or choose another")
