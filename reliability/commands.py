@@ -14,7 +14,7 @@ import yaml
 
 from pfgnn.cli.app import Options, app
 from pfgnn.data import Dataset
-from pfgnn.errors import PFGNNError
+from pfgnn.errors import PFGNNError, explain
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
 from reliability.mutate import VALUES, mutate_bytes, mutate_table, mutate_tree, some
@@ -45,7 +45,7 @@ def pfgnn(*arguments: object) -> bool:
 
 def check_message(error: Exception) -> None:
     """A message must be one line that a user can read."""
-    message = str(error)
+    message = explain(error)
     if "\n" in message.strip() or len(message) > 1000:
         raise Wrong(f"a message of {len(message)} characters: {message[:2000]}") from error
 

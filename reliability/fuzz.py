@@ -27,6 +27,7 @@ SECONDS, MEMORY = 10, 2 * 2**30
 WEIGHTS = {"config_file": 4, "tensors": 4, "exact": 4, "datasets": 3, "packed": 3, "convert": 3}  # others: 1
 # A user may ask for a long training or a large model. These targets must only stop when told to, as by Ctrl-C.
 LONG = ("settings", "arguments", "run_files")
+LARGE = (*LONG, "exact", "tensors", "parts")  # here an input may also ask for more memory than there is
 
 
 class Finding(NamedTuple):
@@ -39,7 +40,7 @@ class Finding(NamedTuple):
 
 def try_input(seed: int, number: int, samples: Path) -> tuple[str, bool | None, str | None]:
     """Try one input. Returns the name of its target, whether it was accepted, and what went wrong, if anything."""
-    from pfgnn.errors import is_bug
+    from pfgnn.errors import PFGNNError, is_bug
     from reliability import calls, commands
 
     targets = {target.__name__: target for target in (*commands.TARGETS, *calls.TARGETS)}
@@ -53,8 +54,8 @@ def try_input(seed: int, number: int, samples: Path) -> tuple[str, bool | None, 
     except KeyboardInterrupt:
         return name, None, None if name in LONG else f"it took over {SECONDS} seconds"
     except Exception as error:
-        if not is_bug(error):  # too little memory
-            return name, False, None if name in LONG else f"it took over {MEMORY} bytes: {error}"
+        if not is_bug(error) and not isinstance(error, PFGNNError | OSError):  # too little memory
+            return name, False, None if name in LARGE else f"it took over {MEMORY} bytes: {error}"
         return name, False, traceback.format_exc()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -96,7 +96,7 @@ def _read_file(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
     base = content.pop("base", None)
     if base is None:
         return content
-    if not isinstance(base, str):
+    if not isinstance(base, str) or "\0" in base:
         raise InputTypeError(f"{path}: base must be the name of a file, but it is {shown(base)}")
     return _merge(_read_file(path.parent / base, (*above, path.resolve())), content)
 
