@@ -72,25 +72,31 @@ def evaluate(
     directory: Directory,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change a setting of the evaluation, such as evaluation.particles=64. Repeatable."),
+        typer.Option(
+            "--set",
+            help="Change a setting of the evaluation, such as evaluation.particles=64, or data.name if its file was "
+            "moved. Repeatable.",
+        ),
     ] = None,
     device: Device = "auto",
 ) -> None:
     """Test a trained model again, and compare the numbers with the recorded ones."""
-    from pfgnn.experiments.config_file import read_config
-    from pfgnn.experiments.run_directory import CONFIG, read_record
+    from pfgnn.experiments.run_directory import read_record, read_run_config
 
     overrides = tuple(settings or ())
-    if wrong := [override for override in overrides if not override.startswith("evaluation.")]:
-        raise InputError(f"--set can only change evaluation.* here, but it is {wrong[0]!r}")
+    if wrong := [override for override in overrides if not override.startswith(("evaluation.", "data.name="))]:
+        raise InputError(f"--set can only change evaluation.* and data.name here, but it is {wrong[0]!r}")
     recorded = read_record(directory)
-    check_data(read_config(directory / CONFIG, overrides).data)
+    data = read_run_config(directory, overrides).data
+    if data.file is not None and not data.file.exists():
+        raise InputError(f"{data.file} must be the data of the run, but it is not there; --set data.name=FILE names it")
+    check_data(data)
 
     from pfgnn.experiments.run import evaluate_run
 
     found = evaluate_run(directory, device=device, overrides=overrides)
     print_results(found)
-    if not overrides:
+    if not any(override.startswith("evaluation.") for override in overrides):
         same = all(found[key] == recorded[key] for key in ("results", "pairs"))
         how = "identical" if same else f"different; the record was made on {recorded['device']}"
         console.print(f"Compared with the record: {how}.", markup=False)

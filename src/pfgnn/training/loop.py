@@ -28,7 +28,7 @@ from pfgnn.training.objective import Objective, Share, leave_one_out, no_baselin
 from pfgnn.training.optimise import make_optimiser, make_schedule, set_rate
 from pfgnn.training.replay import Replayed, own_stream, replayable
 from pfgnn.training.seeds import training_seed
-from pfgnn.training.state import Checkpoints, State
+from pfgnn.training.state import Checkpoints, Compared, State
 from pfgnn.training.step import Step
 from pfgnn.training.targets import Standardise
 from pfgnn.training.validate import Validation
@@ -51,6 +51,7 @@ class Trainer:
         fabric: The devices.
         folder: Folder of the checkpoints and of metrics.jsonl.
         identity: JSON values that identify the run. A checkpoint with another identity is refused.
+        compared: See :class:`pfgnn.training.state.Checkpoints`.
         report: Called with a :class:`Status` after each validation, and at most twice a second in between.
     """
 
@@ -67,6 +68,7 @@ class Trainer:
         fabric: Fabric,
         folder: Path,
         identity: dict[str, Any],
+        compared: Compared = lambda identity: identity,
         report: Callable[[Status], None] = lambda status: None,
     ) -> None:
         y, device = examples.y(examples.train), fabric.device
@@ -101,7 +103,16 @@ class Trainer:
         self.validation = Validation(self.forward, examples, draws, self.scaler, task)
         self.metrics = MetricsFile(folder)
         self.checkpoints = Checkpoints(
-            folder, identity, fabric, self.state, self.model, self.optimiser, self.schedule, self.sums, self.scaler
+            folder,
+            identity,
+            compared,
+            fabric,
+            self.state,
+            self.model,
+            self.optimiser,
+            self.schedule,
+            self.sums,
+            self.scaler,
         )
         self.interrupts = Interrupts()
         self.reported = 0.0
