@@ -115,7 +115,7 @@ def predict(
     smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
     device: Device = "auto",
 ) -> None:
-    """Predict new graphs with a trained model. Each output has a Monte Carlo standard error."""
+    """Predict new graphs with a trained model. Each output has its Monte Carlo noise; the columns of a CSV are kept."""
     from pfgnn.experiments.run_directory import read_record
 
     read_record(directory)
@@ -127,6 +127,7 @@ def predict(
     found.write(out)
     what = "graphs" if found.where.shape[1] == 1 else "nodes"
     console.print(f"Wrote {len(found.mean)} {what}, means of {draws} draws, to {out}.", markup=False)
+    console.print("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
 
 
 def check_data(data: "DataConfig") -> None:

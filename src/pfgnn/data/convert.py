@@ -163,7 +163,7 @@ def _pack(name: str, samples: list[Sample], source: Source, task: str | None) ->
     known = source.features
     return Dataset.from_arrays(
         name,
-        replace(guessed, targets=source.targets) if len(source.targets) > 1 else guessed,
+        replace(guessed, targets=source.targets),
         node_counts=np.array([sample.nodes for sample in samples]),
         edge_counts=np.array([sample.edges.shape[1] for sample in samples]),
         edges=join_edges([sample.edges for sample in samples]),
