@@ -14,6 +14,7 @@ import typer
 from tests.experiments.run_samples import packed, small, written
 
 from pfgnn.cli.stopping import command_again, going_on
+from pfgnn.experiments import reproduce
 from pfgnn.experiments.config_file import read_config
 from pfgnn.interrupts import ENDING, Stopped
 from pfgnn.training.checkpoint_file import LAST, read_checkpoint
@@ -173,3 +174,14 @@ def test_a_stopped_reproduction_goes_on_by_the_printed_command(folder: Path, job
     assert 0 < first < second
     assert all("0/1 0 failed" in out for out in said)
     assert [path.name for path in row.iterdir() if path.is_dir()] == ["seed0"]
+
+
+def test_a_run_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
+    process = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    monkeypatch.setattr(reproduce, "GRACE", 0.1)
+    reproduce._stop([process])
+    assert process.returncode == -signal.SIGKILL
+    process.stdout.close()

@@ -65,7 +65,8 @@ def test_train_evaluate_and_predict(pfgnn: Command, config: Path, tmp_path: Path
     with (tmp_path / "out.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["graph"] == "0"
-    assert float(row["class 0"]) + float(row["class 1"]) == pytest.approx(1)
+    assert float(row["probability of class 0"]) + float(row["probability of class 1"]) == pytest.approx(1)
+    assert "The standard errors tell the noise of the draws alone" in out
 
 
 def test_a_record_that_is_not_met_is_said_to_differ(pfgnn: Command, config: Path, tmp_path: Path) -> None:
@@ -77,6 +78,24 @@ def test_a_record_that_is_not_met_is_said_to_differ(pfgnn: Command, config: Path
     status, out, _ = pfgnn("evaluate", "run", "--device", "cpu")
     assert status == 0
     assert "Compared with the record: different; the record was made on CPU" in out
+
+
+def test_data_that_were_moved_are_asked_for_and_named(
+    pfgnn: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = packed(tmp_path)
+    written(tmp_path / "here.yaml", small(Path(data.name)))
+    assert pfgnn("train", "here.yaml", "--out", "run", "--device", "cpu")[0] == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    status, out, err = pfgnn("evaluate", "../run", "--device", "cpu")
+    assert "identical" in out, err
+    data.rename(tmp_path / "moved.pfgnn")
+    status, _, err = pfgnn("evaluate", "../run", "--device", "cpu")
+    said = f"pfgnn: {data} must be the data of the run, but it is not there; --set data.name=FILE names it\n"
+    assert (status, err) == (2, said)
+    status, out, err = pfgnn("evaluate", "../run", "--device", "cpu", "--set", "data.name=../moved.pfgnn")
+    assert "identical" in out, err
 
 
 def test_an_interrupted_run_says_how_to_go_on_and_does(
@@ -107,6 +126,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
     status, _, err = pfgnn("train", config, "--out", "run", "--resume", "--device", "cpu")
     assert status == 2
     assert "last.safetensors must be a whole checkpoint" in err
+    assert "pfgnn train run/config.yaml --out run --resume-previous\n" in err
     status, out, err = pfgnn("train", config, "--out", "run", "--resume-previous", "--device", "cpu")
     assert status == 0, err
     assert "6 updates" in out
@@ -128,7 +148,10 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
         ),
         (["train", "small.yaml", "--set", "data.train=missing"], "must be one of train, validation, test, all, but it"),
         (["evaluate", "."], "must hold a finished run, but no run is there"),
-        (["evaluate", ".", "--set", "model.width=3"], "--set can only change evaluation.* here, but it is 'm"),
+        (
+            ["evaluate", ".", "--set", "model.width=3"],
+            "--set can only change evaluation.* and data.name here, but it is 'm",
+        ),
         (["predict", ".", "new.g6"], "must hold a finished run, but no run is there"),
     ],
 )

@@ -58,7 +58,7 @@ def test_csv_takes_all_other_columns_by_default_and_may_be_gzipped(tmp_path: Pat
     path = tmp_path / "table.csv.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbfSMILES,active\nC,1\nO,0\n"))
     dataset = convert(path, smiles_column="SMILES").dataset
-    assert dataset.task == Task("graph", 2, "cross_entropy", "accuracy")
+    assert dataset.task == Task("graph", 2, "cross_entropy", "accuracy", ("active",))
     assert dataset.y.tolist() == [[1], [0]]
     assert dataset.in_channels == FEATURES["ogb"].node_categories
 
@@ -76,6 +76,13 @@ def test_csv_rejects_are_collected_by_line(tmp_path: Path) -> None:
     ]
     with pytest.raises(ValueError, match=r"^table.csv, line 6: smiles 'C1' is not a valid molecule$"):
         csv(tmp_path, text)
+
+
+@pytest.mark.parametrize(("values", "loss"), [((0.5, -1.5), "l1"), ((0, 1), "cross_entropy")])
+def test_one_target_keeps_its_name(tmp_path: Path, values: tuple[float, float], loss: str) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    task = csv(tmp_path, f"smiles,logp\nCCO,{values[0]}\nC,{values[1]}\n", targets=["logp"]).dataset.task
+    assert (task.loss, task.targets) == (loss, ("logp",))
 
 
 @pytest.mark.parametrize(

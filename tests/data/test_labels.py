@@ -101,7 +101,7 @@ def test_one_text_among_numbers_is_a_mistake_and_no_class(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("y", "task", "targets"),
     [
-        ([0, 1, 1, 0, 1, 0], Task("graph", 2, "cross_entropy", "accuracy"), None),
+        ([0, 1, 1, 0, 1, 0], Task("graph", 2, "cross_entropy", "accuracy", ("y",)), None),
         ([0, 1, 1, 0, 1, 0], Task("graph", 1, "l1", "mae", ("y",)), "regression"),
         ([3, 1, 2, 0, 5, 4], Task("graph", 1, "l1", "mae", ("y",)), None),
         ([-1, 1, 1, -1, 1, 1], Task("graph", 2, "cross_entropy", "accuracy", ("-1", "1")), "classification"),
@@ -122,7 +122,7 @@ def test_an_empty_cell_is_an_unknown_label(tmp_path: Path, unknown: str) -> None
     assert np.isnan(numbers.y[:, 0]).tolist() == [False, True, False, False, False, False]
     assert numbers.about["unknown labels"] == "1 of 6"
     classes = converted(tmp_path, y=[0, 1, unknown, 1, 0, 1]).dataset
-    assert classes.task == Task("graph", 2, "cross_entropy", "accuracy")
+    assert classes.task == Task("graph", 2, "cross_entropy", "accuracy", ("y",))
     np.testing.assert_array_equal(classes.y[:, 0], [0, 1, np.nan, 1, 0, 1])
     texts = converted(tmp_path, y=["b", "a", unknown, "a", "b", "a"]).dataset
     np.testing.assert_array_equal(texts.y[:, 0], [1, 0, np.nan, 0, 1, 0])

@@ -1,6 +1,5 @@
 """Predictions of a finished run for new graphs."""
 
-import csv
 import gzip
 import shutil
 from dataclasses import replace
@@ -17,7 +16,8 @@ from pfgnn.data.loader import Indices
 from pfgnn.data.task import Task
 from pfgnn.experiments.config import EvaluationConfig, ModelConfig
 from pfgnn.experiments.config_file import read_config, write_config
-from pfgnn.experiments.predict import Predictions, predict_run
+from pfgnn.experiments.predict import predict_run
+from pfgnn.experiments.prediction_table import Columns
 from pfgnn.experiments.run import load_weights, run
 from pfgnn.graphs import to_graph6
 from pfgnn.model.rivals import Alone
@@ -53,7 +53,7 @@ def test_classes_from_graph6_come_as_probabilities_with_their_standard_error(
     runs: dict[str, Path], graph6: Path
 ) -> None:
     found = predict_run(runs["classes"], graph6, draws=7, device="cpu")
-    assert found.names == ["class 0", "class 1"]
+    assert found.names == ["probability of class 0", "probability of class 1"]
     assert found.where.tolist() == [[number] for number in range(5)]
     torch.testing.assert_close(found.mean.sum(1), torch.ones(5, dtype=torch.float64))
     model, _ = load_weights(runs["classes"], "best")
@@ -92,7 +92,7 @@ def test_runs_of_neighbouring_seeds_draw_anew(runs: dict[str, Path], graph6: Pat
 def test_targets_come_in_their_own_units(runs: dict[str, Path]) -> None:
     data = runs["targets"].parent / "graph-l1.pfgnn"
     found = predict_run(runs["targets"], data, draws=2, device="cpu")
-    assert found.names == ["a", "b", "c"]
+    assert found.names == ["predicted a", "predicted b", "predicted c"]
     assert found.mean.shape == (20, 3)
     assert ((found.mean > 70) & (found.mean < 130)).all()
 
@@ -124,23 +124,6 @@ def test_a_model_without_draws_has_no_error(tmp_path: Path, graph6: Path) -> Non
     assert predict_run(tmp_path / "run", graph6, draws=3, device="cpu").error.max() < 1e-12
 
 
-def table(path: Path) -> list[list[str]]:
-    with path.open(newline="") as file:
-        return list(csv.reader(file))
-
-
-def test_the_table(tmp_path: Path) -> None:
-    mean, error = torch.tensor([[0.25, 1e9], [1 / 3, -2]]), torch.tensor([[0.5, 0.0], [1.0, 2.0]])
-    Predictions(mean, error, ["a", "b"], torch.tensor([[0, 0], [0, 1]])).write(tmp_path / "table.csv")
-    assert table(tmp_path / "table.csv") == [
-        ["graph", "node", "a", "a standard error", "b", "b standard error"],
-        ["0", "0", "0.25", "0.5", "1e+09", "0"],
-        ["0", "1", "0.3333333", "1", "-2", "2"],
-    ]
-    Predictions(mean, error, ["a", "b"], torch.tensor([[0], [1]])).write(tmp_path / "table.csv")
-    assert table(tmp_path / "table.csv")[0][:2] == ["graph", "a"]
-
-
 @pytest.fixture(scope="module")
 def molecules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run on molecules with labels of two kinds."""
@@ -168,9 +151,10 @@ def test_molecules_from_a_table_for_a_run_with_encodings(tmp_path: Path) -> None
 
 def test_molecules_from_a_table(molecules: Path, tmp_path: Path) -> None:
     path = tmp_path / "new.csv"
-    path.write_text('id,smiles\n1,"CCO"\n2,c1ccccc1\n')
+    path.write_text('id,smiles,note\n1,"CCO","a, b"\n2,c1ccccc1,\n')
     found = predict_run(molecules, path, draws=4, device="cpu")
-    assert found.names == ["output 0", "output 1"]
+    assert found.carried == Columns(["id", "smiles", "note"], [["1", "CCO", "a, b"], ["2", "c1ccccc1", ""]])
+    assert found.names == ["probability of target 0", "probability of target 1"]
     assert ((found.mean > 0) & (found.mean < 1)).all()
     packed_too = predict_run(molecules, molecules.parent / "molecules.pfgnn", draws=4, device="cpu")
     torch.testing.assert_close(found.mean, packed_too.mean[:2], rtol=1e-5, atol=1e-6)
@@ -206,6 +190,9 @@ def test_every_table_that_can_be_converted_can_be_predicted(molecules: Path, tmp
         ),
         ("smiles\n" + 200_000 * "C", r"new\.csv, line 2: field larger than field limit"),
         ("id,smiles\n1,CCO\n2\n", r"new\.csv, line 3: there are 1 entries, not 2"),
+        ("smiles\nCCO\nCC,1\n", r"new\.csv, line 3: there are 2 entries, not 1"),
+        ("graph,smiles\n1,CCO\n", r"new\.csv must not have a column 'graph', for predictions have one; rename it"),
+        ("smiles,probability of target 1\nC,1\n", r"must not have a column 'probability of target 1', for predictions"),
     ],
 )
 def test_wrong_tables_get_one_sentence(molecules: Path, tmp_path: Path, text: str, sentence: str) -> None:

@@ -153,7 +153,7 @@ def test_an_interrupted_run_goes_on_from_either_checkpoint(tmp_path: Path, resum
     config = small(packed(tmp_path))
     whole = run(config, tmp_path / "whole", device="cpu")
     interrupted(config, tmp_path / "run", 4)
-    with pytest.raises(ValueError, match="must hold a finished run, but its run has not finished; resume it with"):
+    with pytest.raises(ValueError, match="must hold a finished run, but its run has not finished; go on with: pfgnn"):
         evaluate_run(tmp_path / "run", device="cpu")
     record = run(config, tmp_path / "run", device="cpu", resume=resume)
     assert record["results"] == whole["results"]

@@ -1,5 +1,6 @@
 """Checkpoints: what is read is what was written, and nothing else is read."""
 
+import errno
 import json
 import os
 import pickle
@@ -134,6 +135,23 @@ def test_a_foreign_file_is_refused(path: Path, write: Callable[[Path], None], se
 def test_the_last_but_one_stays_as_the_previous(tmp_path: Path) -> None:
     for number in range(3):
         keep_last(tmp_path, Checkpoint({"number": torch.tensor(number)}, {}))
+    numbers = {name: int(read_checkpoint(tmp_path / name).tensors["number"]) for name in (LAST, PREVIOUS)}
+    assert numbers == {LAST: 2, PREVIOUS: 1}
+    assert sorted(path.name for path in tmp_path.iterdir()) == [LAST, PREVIOUS]
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK])
+def test_without_hard_links_the_previous_one_is_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Such as on exFAT, on some network drives, and in some containers."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", refuse)
+    for update in range(3):
+        keep_last(tmp_path, Checkpoint({"number": torch.tensor(update)}, {}))
     numbers = {name: int(read_checkpoint(tmp_path / name).tensors["number"]) for name in (LAST, PREVIOUS)}
     assert numbers == {LAST: 2, PREVIOUS: 1}
     assert sorted(path.name for path in tmp_path.iterdir()) == [LAST, PREVIOUS]

@@ -75,25 +75,31 @@ def evaluate(
     directory: Directory,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change a setting of the evaluation, such as evaluation.particles=64. Repeatable."),
+        typer.Option(
+            "--set",
+            help="Change a setting of the evaluation, such as evaluation.particles=64, or data.name if its file was "
+            "moved. Repeatable.",
+        ),
     ] = None,
     device: Device = "auto",
 ) -> None:
     """Test a trained model again, and compare the numbers with the recorded ones."""
-    from pfgnn.experiments.config_file import read_config
-    from pfgnn.experiments.run_directory import CONFIG, read_record
+    from pfgnn.experiments.run_directory import read_record, read_run_config
 
     overrides = tuple(settings or ())
-    if wrong := [override for override in overrides if not override.startswith("evaluation.")]:
-        raise InputError(f"--set can only change evaluation.* here, but it is {shown(wrong[0])}")
+    if wrong := [override for override in overrides if not override.startswith(("evaluation.", "data.name="))]:
+        raise InputError(f"--set can only change evaluation.* and data.name here, but it is {shown(wrong[0])}")
     recorded = read_record(directory)
-    check_data(read_config(directory / CONFIG, overrides).data)
+    data = read_run_config(directory, overrides).data
+    if data.file is not None and not data.file.exists():
+        raise InputError(f"{data.file} must be the data of the run, but it is not there; --set data.name=FILE names it")
+    check_data(data)
 
     from pfgnn.experiments.run import evaluate_run
 
     found = evaluate_run(directory, device=device, overrides=overrides)
     print_results(found)
-    if not overrides:
+    if not any(override.startswith("evaluation.") for override in overrides):
         same = all(found[key] == recorded[key] for key in ("results", "pairs"))
         how = "identical" if same else f"different; the record was made on {recorded['device']}"
         console.print(f"Compared with the record: {how}.", markup=False)
@@ -114,7 +120,7 @@ def predict(
     smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
     device: Device = "auto",
 ) -> None:
-    """Predict new graphs with a trained model. Each output has a Monte Carlo standard error."""
+    """Predict new graphs with a trained model. Each output has its Monte Carlo noise; the columns of a CSV are kept."""
     from pfgnn.experiments.run_directory import read_record
 
     check_draws(draws, particles)
@@ -138,6 +144,7 @@ def predict(
     found.write(out)
     what = "graphs" if found.where.shape[1] == 1 else "nodes"
     console.print(f"Wrote {len(found.mean)} {what}, means of {draws} draws, to {out}.", markup=False)
+    console.print("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
 
 
 def check_data(data: "DataConfig") -> None:

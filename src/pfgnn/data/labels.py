@@ -138,7 +138,7 @@ def decide_task(
     hint = "" if classes or task else " (if they are numbers, choose the task regression)"
     why = {"labels": f"{len(names)} classes, because {reason}{hint}", "classes": list_columns(names), **why}
     numbers = np.where(unknown, np.nan, np.searchsorted(distinct, y))
-    made = Task("graph", len(names), "cross_entropy", "accuracy", () if counted and not classes else names)
+    made = Task("graph", len(names), "cross_entropy", "accuracy", tuple(targets) if counted and not classes else names)
     return numbers if unknown.any() else numbers.astype(np.int64), made, why
 
 

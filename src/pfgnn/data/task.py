@@ -20,7 +20,7 @@ class Task:
         outputs: How many numbers a model predicts: one for each class or regression target, or 1 for a binary label.
         loss: Loss of the training, one of `LOSSES`.
         metric: Metric of the evaluation, one of `METRICS`.
-        targets: Names of the outputs, if they are known: the targets, or the classes.
+        targets: Names of the outputs, if they are known. Classes may have the name of their target instead.
         scales: For the metric error_ratio, the number by which each target's error is divided, such as its chemical
             accuracy.
     """
@@ -42,7 +42,8 @@ class Task:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {shown(value)}")
         if self.outputs < 1:
             raise InputError(f"outputs must be at least 1, but it is {self.outputs}")
-        for name, values in (("targets", self.targets), ("scales", self.scales)):
+        one_target = self.loss in CLASS_LOSSES and len(self.targets) == 1
+        for name, values in (("targets", () if one_target else self.targets), ("scales", self.scales)):
             if values and len(values) != self.outputs:
                 raise InputError(f"{name} must have one entry for each of {self.outputs} outputs, not {len(values)}")
 

@@ -1,6 +1,6 @@
 """What a model needs to know about its data. It is stored with a run, so the model can be rebuilt without the data."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,9 @@ class Inputs:
     @staticmethod
     def from_json(values: dict[str, Any]) -> "Inputs":
         """The inputs from the values of :meth:`to_json`."""
-        if values.keys() != {field.name for field in fields(Inputs)}:
+        known = {field.name for field in fields(Inputs)}
+        needed = {field.name for field in fields(Inputs) if field.default is MISSING}
+        if not needed <= values.keys() <= known:
             raise InputError("the run must come from this version of pfgnn, but it comes from another; train it again")
         channels = {
             name: tuple(values[name]) if isinstance(values[name], list) else values[name]

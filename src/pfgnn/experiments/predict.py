@@ -1,9 +1,7 @@
 """Predict new graphs with the model of a finished run. Each prediction has a Monte Carlo standard error."""
 
-import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,50 +12,20 @@ from pfgnn.data.encodings import ring_walk_columns
 from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.table_file import SMILES, TABLES, read_table_file
-from pfgnn.data.task import CLASS_LOSSES, Task
+from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.build import Inputs, adapt
 from pfgnn.experiments.config_file import read_config
+from pfgnn.experiments.prediction_table import Columns, Predictions, check_names, output_names
 from pfgnn.experiments.run import load_weights
 from pfgnn.experiments.run_directory import CONFIG, read_record
-from pfgnn.files import ending, reading, write_atomically
+from pfgnn.files import ending, reading
 from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.setting_types import check_draws
 from pfgnn.training.checkpoint_file import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.evaluate import Draws, Forward, predict
 from pfgnn.training.seeds import prediction_seed
-
-
-class Predictions(NamedTuple):
-    """The predictions of some graphs, with one row for each graph, or for each node at node level.
-
-    Fields:
-        mean: Mean of the predictions over the draws, [rows, C].
-        error: Standard error of the mean, [rows, C].
-        names: Names of the C outputs.
-        where: Number of the graph, [rows, 1]. At node level also the number of the node in its graph, [rows, 2].
-    """
-
-    mean: Tensor
-    error: Tensor
-    names: Sequence[str]
-    where: Tensor
-
-    def write(self, path: Path) -> None:
-        """Write a CSV table. Its columns are the graph (and node), and each output with its standard error."""
-        places = ["graph", "node"][: self.where.shape[1]]
-        columns = [column for name in self.names for column in (name, f"{name} standard error")]
-        values = torch.stack([self.mean, self.error], -1).flatten(1)
-
-        def fill(temporary: Path) -> None:
-            with temporary.open("w", newline="") as file:
-                table = csv.writer(file)
-                table.writerow([*places, *columns])
-                for place, row in zip(self.where.tolist(), values.tolist(), strict=True):
-                    table.writerow([*place, *(f"{value:.7g}" for value in row)])
-
-        write_atomically(path, fill)
 
 
 def predict_run(
@@ -79,7 +47,8 @@ def predict_run(
         directory: The run directory.
         path: File of the graphs: graph6 or sparse6 (.g6, .s6), a table with SMILES (.csv, .tsv), SMILES (.smi), or a
             packed dataset (.pfgnn). All but the last may be gzipped.
-        draws: R ≥ 2, number of draws. The standard error is the standard deviation of the draws divided by √R.
+        draws: R ≥ 2, number of draws. The Monte Carlo standard error is the standard deviation of the draws divided by
+            √R.
         particles: K; None for ``evaluation.particles`` of the run.
         smiles_column: Name of the column of SMILES in a CSV file.
         device: "cpu", "cuda" or "auto".
@@ -91,7 +60,10 @@ def predict_run(
     with reading(checkpoint, "be the checkpoint of a run"):
         inputs = Inputs.from_json(read_checkpoint(checkpoint).state["identity"]["inputs"])
     encoded = config.data.random_walks + ring_walk_columns(config.data.ring_walks)
-    dataset = adapt(read_graphs(path, inputs, smiles_column, encoded), config.data, config.model)
+    read, carried = read_graphs(path, inputs, smiles_column, encoded)
+    names = output_names(inputs.task)
+    check_names(path, carried, names)
+    dataset = adapt(read, config.data, config.model)
     check_features(path, inputs, dataset)
     fabric = make_fabric(device, config.training.precision)
     model, scaler = load_weights(directory, record["selected"])
@@ -116,11 +88,11 @@ def predict_run(
         squares = squares + deviation * (output - mean)
         progress(number + 1)
     error = (squares / (draws - 1) / draws).sqrt()
-    return Predictions(mean, error, _names(inputs.task), _places(dataset))
+    return Predictions(mean, error, names, _places(dataset), carried)
 
 
-def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0) -> Dataset:
-    """Read the graphs of a file as a dataset, before encodings are appended.
+def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0) -> tuple[Dataset, Columns]:
+    """Read the graphs of a file as a dataset, before encodings are appended, and the columns of a CSV file.
 
     The targets are placeholders, except those of a packed dataset.
 
@@ -130,6 +102,7 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0
         smiles_column: Name of the column of SMILES in a CSV file.
         encoded: Number of columns of encodings in the run's node features.
     """
+    columns = Columns()
     if path.suffix == ".pfgnn":
         dataset = Dataset.open(path)
         level, found = ("node" if task.level == "node" else "graph" for task in (inputs.task, dataset.task))
@@ -142,15 +115,17 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0
         rows = sum(graph.num_nodes for graph in graphs) if inputs.task.level == "node" else len(graphs)
         dataset = Dataset.from_graphs(graphs, np.zeros((rows, 1), dtype=np.int64), inputs.task)
     elif ending(path) in (*TABLES, *SMILES):
-        smiles = read_table_file(path).column(smiles_column)
+        table = read_table_file(path)
+        smiles = table.column(smiles_column)
         if not smiles:
             raise InputError(f"{path} must hold one molecule per line, but it holds no molecule")
         with reading(path, "hold one molecule per line"):
             dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, encoded), inputs.task)
+        columns = Columns(table.header, table.rows)
     else:
         known = ", ".join((".g6", ".s6", *TABLES, *SMILES, ".pfgnn"))
         raise InputError(f"{path} must end in one of {known}, but it ends in {shown(path.suffix)}")
-    return dataset
+    return dataset, columns
 
 
 def check_features(path: Path, inputs: Inputs, dataset: Dataset) -> None:
@@ -184,13 +159,6 @@ def _features(inputs: Inputs, encoded: int) -> str:
         if channels == inputs.in_channels:
             return name
     raise InputError("the run must be trained on features of molecules to predict from SMILES, but it is not")
-
-
-def _names(task: Task) -> list[str]:
-    """A name for each output of a task."""
-    if task.loss in CLASS_LOSSES:
-        return [f"class {name}" for name in task.targets or range(task.outputs)]
-    return list(task.targets) or ["prediction" if task.outputs == 1 else f"output {c}" for c in range(task.outputs)]
 
 
 def _places(dataset: Dataset) -> Tensor:

@@ -1,5 +1,6 @@
 """Reproduce a table: do all runs that have no record yet, several at once, and gather the records of each row."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -181,12 +182,14 @@ def _run_here(job: Job, device: str) -> str | None:
     """Do a run in this process and gather its record. Return the error message if it fails, otherwise None."""
     from pfgnn.experiments.run import run  # imported here because it is slow
 
+    reason = None
     try:
         run(job.config, job.directory, device=device, resume="last")
         _gather_if_finished(job)
     except Exception as error:  # a failure must not stop the other runs
-        return explain(error)
-    return None
+        reason = explain(error)
+    gc.collect()  # free the memory of this run, which objects that refer to each other keep, for the next one
+    return reason
 
 
 def _start(job: Job, configs: Path, device: str) -> "subprocess.Popen[bytes]":

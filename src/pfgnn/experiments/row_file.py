@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError, cut
 from pfgnn.files import read_json, write_json
 
 Record = dict[str, Any]  # a run's record.json
@@ -58,7 +58,7 @@ def read_gathered(path: Path) -> Gathered:
     if any(content[key] != value for key, value in place.items()):
         raise InputError(
             f"{path} must hold row {place['row']} of {place['table']}, "
-            f"but it holds row {shown(content['row'])} of {shown(content['table'])}"
+            f"but it holds row {cut(str(content['row']), 100)} of {cut(str(content['table']), 100)}"
         )
     return Gathered(**content)
 

@@ -17,10 +17,20 @@ from pfgnn.data.loader import Indices, Resident
 from pfgnn.errors import InputError, MissingPackageError
 from pfgnn.experiments.build import Inputs, build_model, describe, load_data, parts
 from pfgnn.experiments.config import Config
-from pfgnn.experiments.config_file import config_mapping, parse_config, read_config, write_config
+from pfgnn.experiments.config_file import config_mapping, read_config, write_config
 from pfgnn.experiments.pair_test import tell_pairs_apart
 from pfgnn.experiments.provenance import provenance
-from pfgnn.experiments.run_directory import CONFIG, RECORD, Resume, check_directory, check_new, read_record
+from pfgnn.experiments.resume import compared, resume_training
+from pfgnn.experiments.run_directory import (
+    CONFIG,
+    RECORD,
+    Resume,
+    check_directory,
+    check_new,
+    read_record,
+    read_run_config,
+    with_absolute_path,
+)
 from pfgnn.experiments.run_lock import locked
 from pfgnn.files import reading, write_json
 from pfgnn.training import checkpoint_file as files
@@ -140,12 +150,11 @@ def run(
         tensorboard: Whether to write the metrics for TensorBoard too.
         report: Called during training with the status.
     """
-    identity = config_mapping(config)
     check_directory(directory, resume)
     if resume != "no" and (directory / RECORD).exists():
         record = read_record(directory)
-        with reading(directory / RECORD, "be the record of a run"):
-            files.check_identity(directory / RECORD, config_mapping(parse_config(record["config"])), identity)
+        there, here = (config_mapping(of) for of in (read_run_config(directory), with_absolute_path(config)))
+        files.check_identity(directory / RECORD, there, here)
         return record
     this = Run.open(config, device)
     model = build_model(config.model, this.inputs, config.seed)
@@ -177,13 +186,12 @@ def _train(
         fabric=this.fabric,
         folder=directory,
         identity={"config": identity, "inputs": this.inputs.to_json(), "data": this.checksum},
+        compared=compared,
         report=report,
     )
-    start = {"no": None, "last": files.LAST, "previous": files.PREVIOUS}[resume]
-    if start is not None and (resume == "previous" or (directory / start).exists()):
-        trainer.resume(directory / start)
+    resume_training(trainer, directory, resume)
     if this.fabric.is_global_zero:
-        write_config(directory / CONFIG, config)
+        write_config(directory / CONFIG, with_absolute_path(config))
         trainer.metrics.writer = _writer(directory, trainer.state.update) if tensorboard else None
     trainer.train()
     selected = trainer.load_best()
@@ -225,7 +233,7 @@ def evaluate_run(directory: Path, *, device: str = "auto", overrides: tuple[str,
         {"results": ..., "pairs": ...}, see :meth:`Run.evaluate`.
     """
     record = read_record(directory)
-    config = read_config(directory / CONFIG, overrides)
+    config = read_run_config(directory, overrides)
     this = Run.open(config, device)
     if this.checksum != record["data"]:
         raise InputError(

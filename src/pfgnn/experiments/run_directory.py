@@ -1,10 +1,16 @@
 """The files of a run directory. This module does not import torch, so that checks of a directory are fast."""
 
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal
 
 from pfgnn.errors import InputError, shown
+from pfgnn.experiments.config import Config
+from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.run_lock import check_free
 from pfgnn.files import read_json
 
@@ -43,7 +49,8 @@ def read_record(directory: Path) -> dict[str, Any]:
     path = directory / RECORD
     if not path.exists():
         started = (directory / CONFIG).exists()
-        why = "its run has not finished; resume it with `pfgnn train --resume`" if started else "no run is there"
+        again = f"its run has not finished; go on with: {resume_command(directory, '--resume')}"
+        why = again if started else "no run is there"
         raise InputError(f"{directory} must hold a finished run, but {why}")
     record = read_json(path)
     for key, kind in RECORD_KEYS.items():
@@ -51,3 +58,38 @@ def read_record(directory: Path) -> dict[str, Any]:
             came = f"{key} is {shown(record[key])}" if key in record else f"it has no {key}"
             raise InputError(f"{path} must be the record of a run, as `pfgnn train` writes it, but {came}")
     return record
+
+
+def resume_command(directory: Path, option: str) -> str:
+    """The command that goes on with a run.
+
+    Args:
+        directory: Run directory.
+        option: "--resume" or "--resume-previous".
+    """
+    return shlex.join(["pfgnn", "train", str(directory / CONFIG), "--out", str(directory), option])
+
+
+def with_absolute_path(config: Config) -> Config:
+    """The config with the absolute path of its packed file, if it has one. So the file is found from other folders."""
+    file = config.data.file
+    return config if file is None else replace(config, data=replace(config.data, name=os.path.abspath(file)))
+
+
+def read_run_config(directory: Path, overrides: Sequence[str] = ()) -> Config:
+    """Read the config of a run.
+
+    Earlier versions wrote the path of a packed file as it was given. A relative one is searched from here, and then
+    from the run directory and each folder above it.
+
+    Args:
+        directory: Run directory.
+        overrides: See :func:`pfgnn.experiments.config_file.read_config`.
+    """
+    config = read_config(directory / CONFIG, overrides)
+    file = config.data.file
+    if file is not None and not file.exists():
+        here = directory.absolute()
+        found = [folder / file for folder in (here, *here.parents) if (folder / file).is_file()]
+        config = replace(config, data=replace(config.data, name=str(found[0]))) if found else config
+    return with_absolute_path(config)

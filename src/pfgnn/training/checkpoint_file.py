@@ -7,6 +7,7 @@ checksum of its content, and a damaged file is refused. Nothing is unpickled.
 import json
 import math
 import os
+import shutil
 import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,10 @@ from pfgnn.files import reading, write_atomically
 
 FORMAT = "pfgnn checkpoint 1"
 LAST, PREVIOUS, BEST = "last.safetensors", "previous.safetensors", "best.safetensors"
+
+
+class DamagedCheckpointError(InputError):
+    """A file is missing, or it is not a whole checkpoint."""
 
 
 class Checkpoint(NamedTuple):
@@ -52,24 +57,35 @@ def keep_last(folder: Path, checkpoint: Checkpoint) -> None:
     """
     last, previous = folder / LAST, folder / PREVIOUS
     if last.exists():
-        write_atomically(previous, lambda temporary: os.link(last, temporary))
+        write_atomically(previous, lambda temporary: _link(last, temporary))
     write_checkpoint(last, checkpoint)
 
 
+def _link(source: Path, target: Path) -> None:
+    """Let another name stand for the same file. File systems without hard links get a copy."""
+    try:
+        os.link(source, target)
+    except OSError:  # which error it is depends on the file system
+        shutil.copyfile(source, target)
+
+
 def read_checkpoint(path: Path) -> Checkpoint:
-    """Read a checkpoint. Raises InputError if the file is missing, truncated, damaged or of another format."""
+    """Read a checkpoint. Raises DamagedCheckpointError if the file is missing, truncated, damaged or something else."""
     if not path.is_file():
-        raise InputError(f"{path} must be a checkpoint, but there is no such file")
+        raise DamagedCheckpointError(f"{path} must be a checkpoint, but there is no such file")
     try:
         with safe_open(path, framework="pt") as file:
             meta = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a dict
     except SafetensorError as error:
-        raise InputError(f"{path} must be a whole checkpoint, but it is truncated or no checkpoint ({error})") from None
+        raise DamagedCheckpointError(
+            f"{path} must be a whole checkpoint, but it is truncated or no checkpoint ({error})"
+        ) from None
     if meta.get("format") != FORMAT:
-        raise InputError(f"{path} must be a checkpoint of pfgnn, but its header says format {meta.get('format')!r}")
+        said = meta.get("format")
+        raise DamagedCheckpointError(f"{path} must be a checkpoint of pfgnn, but its header says format {said!r}")
     if meta.get("crc") != str(_checksum(tensors, meta.get("state", ""))):
-        raise InputError(f"{path} is damaged: its checksum does not fit its content")
+        raise DamagedCheckpointError(f"{path} is damaged: its checksum does not fit its content")
     with reading(path, "be a whole checkpoint"):
         return Checkpoint(tensors, json.loads(meta["state"]))
 

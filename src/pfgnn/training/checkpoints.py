@@ -16,6 +16,8 @@ from pfgnn.training.checkpoint_file import Checkpoint
 from pfgnn.training.optimise import Schedule
 from pfgnn.training.targets import Standardise
 
+Compared = Callable[[dict[str, Any]], dict[str, Any]]
+
 SECONDS_BETWEEN_CHECKPOINTS = 10.0  # at least; a short epoch may take less time than writing a checkpoint
 WAIT_PER_SECOND_OF_WRITING = 50.0  # so writing takes at most two per cent of the time
 
@@ -52,6 +54,7 @@ class Checkpoints:
     Args:
         folder: Folder of the checkpoints.
         identity: JSON values that identify the run. A checkpoint with another identity is refused.
+        compared: What is compared of an identity. It turns an identity of an earlier version into that of this version.
         fabric: The devices. Only the first process writes.
         state: State of the run.
         model: The model, set up by the fabric.
@@ -65,6 +68,7 @@ class Checkpoints:
 
     folder: Path
     identity: dict[str, Any]
+    compared: Compared
     fabric: Fabric
     state: State
     model: _FabricModule
@@ -90,7 +94,7 @@ class Checkpoints:
     def resume(self, path: Path) -> None:
         """Continue from a checkpoint of this run."""
         tensors, state = files.read_checkpoint(path)
-        files.check_identity(path, state["identity"], self.identity)
+        self._check_identity(path, state["identity"])
         files.load_model(self.model.module, files.owned("model", tensors), path)
         files.load_optimiser(self.optimiser.optimizer, files.owned("optimiser", tensors), path)
         if tensors["sums"].shape != self.sums.shape:
@@ -98,9 +102,8 @@ class Checkpoints:
                 f"{path} must be of this version of pfgnn, but is of an earlier one; start a new run in a new directory"
             )
         self.sums.copy_(tensors["sums"])
-        saved = State(**state["run"])
-        for field in fields(State):
-            setattr(self.state, field.name, getattr(saved, field.name))
+        for field in fields(State):  # one that an earlier version did not have keeps its default
+            setattr(self.state, field.name, state["run"].get(field.name, field.default))
         self.schedule.load(state["schedule"])
 
     def load_best(self) -> str:
@@ -109,11 +112,20 @@ class Checkpoints:
             return "last"
         self.fabric.barrier()  # the first process may still be writing the file
         tensors, state = files.read_checkpoint(self.folder / files.BEST)
-        files.check_identity(self.folder / files.BEST, state["identity"], self.identity)
+        self._check_identity(self.folder / files.BEST, state["identity"])
         files.load_model(self.model.module, files.owned("model", tensors), self.folder / files.BEST)
         # A run that was killed may have written better weights than it reached again after it was resumed.
         self.state.best, self.state.best_update = state["run"]["best"], state["run"]["best_update"]
         return "best"
+
+    def _check_identity(self, path: Path, found: dict[str, Any]) -> None:
+        try:
+            before = self.compared(found)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"{path} must be of this version of pfgnn, but {error}; train in a new directory"
+            ) from None
+        files.check_identity(path, before, self.compared(self.identity))
 
     def remember_best(self) -> None:
         """Copy the current weights as the best ones. They stay in memory until :meth:`write_best`."""

@@ -19,7 +19,7 @@ from pfgnn.errors import DivergedError, OutOfMemoryError
 from pfgnn.interrupts import Interrupts, Stopped
 from pfgnn.training.batches import Examples, make_loader
 from pfgnn.training.checkpoint_file import LAST
-from pfgnn.training.checkpoints import Checkpoints, State
+from pfgnn.training.checkpoints import Checkpoints, Compared, State
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
 from pfgnn.training.devices import over_devices
@@ -51,6 +51,7 @@ class Trainer:
         fabric: The devices.
         folder: Folder of the checkpoints and of metrics.jsonl.
         identity: JSON values that identify the run. A checkpoint with another identity is refused.
+        compared: See :class:`pfgnn.training.checkpoints.Checkpoints`.
         report: Called with a :class:`Status` after each validation, and at most twice a second in between.
     """
 
@@ -67,6 +68,7 @@ class Trainer:
         fabric: Fabric,
         folder: Path,
         identity: dict[str, Any],
+        compared: Compared = lambda identity: identity,
         report: Callable[[Status], None] = lambda status: None,
     ) -> None:
         y, device = examples.y(examples.train), fabric.device
@@ -101,7 +103,16 @@ class Trainer:
         self.validation = Validation(self.forward, examples, draws, self.scaler, task)
         self.metrics = MetricsFile(folder)
         self.checkpoints = Checkpoints(
-            folder, identity, fabric, self.state, self.model, self.optimiser, self.schedule, self.sums, self.scaler
+            folder,
+            identity,
+            compared,
+            fabric,
+            self.state,
+            self.model,
+            self.optimiser,
+            self.schedule,
+            self.sums,
+            self.scaler,
         )
         self.interrupts = Interrupts()
         self.reported = 0.0

@@ -1,0 +1,89 @@
+"""The table that `pfgnn predict` writes: the columns of the input, and the predictions."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pfgnn.data.task import CLASS_LOSSES, Task
+from pfgnn.errors import InputError, shown
+from pfgnn.files import write_atomically
+
+PLACES = ("graph", "node")  # columns that say where a prediction belongs
+NOISE = "Monte Carlo standard error"
+
+
+class Columns(NamedTuple):
+    """The columns of a table of graphs.
+
+    Fields:
+        names: Name of each column.
+        rows: The values of each graph, in the order of the names.
+    """
+
+    names: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+
+
+class Predictions(NamedTuple):
+    """The predictions of some graphs, with one row for each graph, or for each node at node level.
+
+    Fields:
+        mean: Mean of the predictions over the draws, [rows, C].
+        error: Monte Carlo standard error of the mean, [rows, C]. It tells how far the mean may be from the mean over
+            infinitely many draws. It tells nothing about how far the prediction is from the truth.
+        names: Names of the C outputs.
+        where: Number of the graph, [rows, 1]. At node level also the number of the node in its graph, [rows, 2].
+        carried: Columns of the input.
+    """
+
+    mean: Tensor
+    error: Tensor
+    names: Sequence[str]
+    where: Tensor
+    carried: Columns = Columns()
+
+    def write(self, path: Path) -> None:
+        """Write a CSV table: the graph (and node), the columns of the input, and each output with its noise."""
+        values = torch.stack([self.mean, self.error], -1).flatten(1)
+
+        def fill(temporary: Path) -> None:
+            with temporary.open("w", newline="", encoding="utf-8") as file:
+                table = csv.writer(file)
+                table.writerow([*PLACES[: self.where.shape[1]], *self.carried.names, *_columns(self.names)])
+                for place, row in zip(self.where.tolist(), values.tolist(), strict=True):
+                    given = self.carried.rows[place[0]] if self.carried.rows else ()
+                    table.writerow([*place, *given, *(f"{value:.7g}" for value in row)])
+
+        write_atomically(path, fill)
+
+
+def output_names(task: Task) -> list[str]:
+    """A name for each output of a task. It says what the output is, so that it is not taken for the target itself."""
+    numbers, named = range(task.outputs), list(task.targets)
+    if task.loss in CLASS_LOSSES and len(named) != task.outputs:
+        named = [" ".join([*task.targets, f"class {c}"]) for c in numbers]
+    what = "predicted" if task.loss == "l1" else "probability of"
+    return [
+        f"{what} {name}" for name in named or (["target"] if task.outputs == 1 else [f"target {c}" for c in numbers])
+    ]
+
+
+def check_names(path: Path, carried: Columns, names: Sequence[str]) -> None:
+    """Raise an InputError if a column of the input has the name of a column that is written beside it.
+
+    Args:
+        path: The input, for the message.
+        carried: Its columns.
+        names: Names of the outputs.
+    """
+    for name in (*PLACES, *_columns(names)):
+        if name in carried.names:
+            raise InputError(f"{path} must not have a column {shown(name)}, for predictions have one; rename it")
+
+
+def _columns(names: Sequence[str]) -> list[str]:
+    return [column for name in names for column in (name, f"{name}, {NOISE}")]

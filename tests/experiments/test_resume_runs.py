@@ -1,0 +1,168 @@
+"""Runs that go on or are tested again: after an earlier version, from another folder, after damage."""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.experiments.run_samples import packed, small
+from tests.experiments.test_run import interrupted
+from tests.training.training_samples import graphs
+
+from pfgnn.data import Dataset
+from pfgnn.experiments.config import Config
+from pfgnn.experiments.config_file import read_config
+from pfgnn.experiments.predict import predict_run
+from pfgnn.experiments.run import evaluate_run, run
+from pfgnn.experiments.run_directory import read_record, read_run_config, with_absolute_path
+from pfgnn.graphs import to_graph6
+from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS, Checkpoint, read_checkpoint, write_checkpoint
+
+DATA = "graph-cross_entropy.pfgnn"
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Config:
+    """A run in tmp_path/run that was stopped at update 4, after a validation."""
+    config = small(packed(tmp_path))
+    interrupted(config, tmp_path / "run", 4)
+    return config
+
+
+def rewrite(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the identity in all checkpoints of a run."""
+    for name in (LAST, PREVIOUS, BEST):
+        tensors, state = read_checkpoint(directory / name)
+        change(state["identity"])
+        write_checkpoint(directory / name, Checkpoint(tensors, state))
+
+
+def without_new_settings(identity: dict[str, Any]) -> None:
+    del identity["config"]["training"]["entropy"], identity["config"]["model"]["scale_sums"]
+    del identity["config"]["data"]["ring_walks"]
+
+
+def with_retired_settings(identity: dict[str, Any]) -> None:
+    identity["config"]["training"] |= {"block": 1, "union": 1}
+
+
+@pytest.mark.parametrize("earlier", [without_new_settings, with_retired_settings])
+def test_a_checkpoint_of_a_version_with_other_settings_goes_on(
+    tmp_path: Path, stopped: Config, earlier: Callable[[dict[str, Any]], None]
+) -> None:
+    rewrite(tmp_path / "run", earlier)
+    record = run(stopped, tmp_path / "run", device="cpu", resume="last")
+    assert record["results"] == run(stopped, tmp_path / "whole", device="cpu")["results"]
+
+
+def test_a_new_setting_that_is_not_at_its_default_is_another_run(tmp_path: Path, stopped: Config) -> None:
+    rewrite(tmp_path / "run", without_new_settings)
+    other = replace(stopped, training=replace(stopped.training, entropy=0.5))
+    with pytest.raises(ValueError, match=r"config\.training\.entropy was 0\.0 there, but is 0\.5 here"):
+        run(other, tmp_path / "run", device="cpu", resume="last")
+
+
+def test_a_setting_that_is_gone_is_named_with_the_file(tmp_path: Path, stopped: Config) -> None:
+    rewrite(tmp_path / "run", lambda identity: identity["config"]["training"].update(block=4))
+    with pytest.raises(
+        ValueError, match=r"last\.safetensors must be of this version of pfgnn, but training\.block is not"
+    ):
+        run(stopped, tmp_path / "run", device="cpu", resume="last")
+
+
+def test_a_state_without_a_new_field_has_its_default(tmp_path: Path, stopped: Config) -> None:
+    tensors, state = read_checkpoint(tmp_path / "run" / LAST)
+    del state["run"]["seconds"]
+    state["run"]["retired"] = 1
+    write_checkpoint(tmp_path / "run" / LAST, Checkpoint(tensors, state))
+    assert run(stopped, tmp_path / "run", device="cpu", resume="last")["updates"] == 6
+
+
+def damage(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize("harm", [damage, Path.unlink], ids=["truncated", "missing"])
+def test_a_last_checkpoint_that_is_lost_leads_to_the_one_before_it(
+    tmp_path: Path, stopped: Config, harm: Callable[[Path], None]
+) -> None:
+    """It is not begun anew without a word, which would overwrite the one before it."""
+    harm(tmp_path / "run" / LAST)
+    with pytest.raises(ValueError, match=r"last\.safetensors must be a .*checkpoint, but") as caught:
+        run(stopped, tmp_path / "run", device="cpu", resume="last")
+    words = shlex.split(str(caught.value).split("go on from the checkpoint before it with: ")[1])
+    assert words[:2] == ["pfgnn", "train"]
+    assert words[3:] == ["--out", str(tmp_path / "run"), "--resume-previous"]
+    record = run(read_config(words[2]), tmp_path / "run", device="cpu", resume="previous")
+    assert record["results"] == run(stopped, tmp_path / "whole", device="cpu")["results"]
+
+
+def test_without_a_checkpoint_before_it_none_is_promised(tmp_path: Path, stopped: Config) -> None:
+    damage(tmp_path / "run" / LAST)
+    (tmp_path / "run" / PREVIOUS).unlink()
+    with pytest.raises(ValueError, match=r"last\.safetensors must be a whole checkpoint") as caught:
+        run(stopped, tmp_path / "run", device="cpu", resume="last")
+    assert "previous" not in str(caught.value)
+
+
+@pytest.fixture
+def relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of a finished run whose data were named relative to the folder; now one stands elsewhere."""
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    packed(tmp_path / "project")
+    run(small(Path(DATA)), Path("runs") / "first", device="cpu")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    return tmp_path / "project" / "runs" / "first"
+
+
+def test_a_run_is_tested_and_used_from_another_folder(relative: Path) -> None:
+    assert evaluate_run(relative, device="cpu")["results"] == read_record(relative)["results"]
+    Path("new.g6").write_text(f"{to_graph6(graphs(20).graph(0))}\n")
+    assert len(predict_run(Path("..", "project", "runs", "first"), Path("new.g6"), draws=2, device="cpu").mean) == 1
+
+
+def test_the_record_names_the_data_as_they_were_given(relative: Path) -> None:
+    """So that a record does not tell where somebody keeps his files."""
+    assert read_record(relative)["config"]["data"]["name"] == DATA
+    assert read_config(relative / "config.yaml").data.name == str(relative.parents[1] / DATA)
+
+
+def test_a_run_goes_on_from_another_folder(relative: Path, tmp_path: Path) -> None:
+    """By its own config, and by one that names the data from there."""
+    assert run(read_config(relative / "config.yaml"), relative, device="cpu", resume="last") == read_record(relative)
+    (relative / "record.json").unlink()
+    config = small(Path("..", "project", DATA))
+    assert run(config, relative, device="cpu", resume="last")["updates"] == 6
+    assert run(config, relative, device="cpu", resume="last")["updates"] == 6
+    other = replace(graphs(20), splits=Dataset.open(tmp_path / "project" / DATA).splits)
+    replace(other, y=1 - other.y.astype(int)).save(tmp_path / "elsewhere" / "other.pfgnn")
+    with pytest.raises(ValueError, match=r"data\.name was .* there, but is .*other\.pfgnn' here"):
+        run(small(Path("other.pfgnn")), relative, device="cpu", resume="last")
+    (relative / "record.json").unlink()
+    with pytest.raises(ValueError, match=r"last\.safetensors belongs to another run: data was"):
+        run(small(Path("other.pfgnn")), relative, device="cpu", resume="last")
+
+
+def test_the_data_of_an_earlier_versions_run_are_searched_above_it(relative: Path) -> None:
+    config = yaml.safe_load((relative / "config.yaml").read_text())
+    config["data"]["name"] = DATA
+    (relative / "config.yaml").write_text(yaml.safe_dump(config))
+    assert evaluate_run(relative, device="cpu")["results"] == read_record(relative)["results"]
+    (relative.parents[1] / DATA).unlink()
+    assert read_run_config(relative).data.name == str(Path(DATA).absolute())
+
+
+def test_data_that_were_moved_are_named(relative: Path) -> None:
+    (relative.parents[1] / DATA).rename("moved.pfgnn")
+    again = evaluate_run(relative, device="cpu", overrides=("data.name=moved.pfgnn",))
+    assert again["results"] == read_record(relative)["results"]
+
+
+def test_a_named_dataset_keeps_its_name() -> None:
+    config = read_config("configs/csl.yaml")
+    assert with_absolute_path(config) == config
