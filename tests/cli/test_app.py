@@ -2,6 +2,7 @@
 
 import json
 from inspect import signature
+from math import factorial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.cli.process import pfgnn
 
 from pfgnn.cli.demo import demo
 from pfgnn.experiments.demo import run_demo
+from pfgnn.graphs import Graph, to_sparse6
 from pfgnn.model.registries import SETTINGS
 
 
@@ -32,6 +34,27 @@ def test_inspect_prints_facts_and_draws(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "symmetries" in done.stdout
     assert (tmp_path / "tree.png").exists()
+
+
+def test_inspect_never_cuts_a_number_and_shows_the_first_graphs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "empty.s6").write_text(f"{to_sparse6(Graph.from_edges(100, []))}\nA_\nA_\n")
+    done = pfgnn("inspect", tmp_path / "empty.s6", "--graphs", 2)
+    assert done.returncode == 0, done.stderr
+    header, first, second, note = done.stdout.splitlines()
+    assert header.split()[-1] == "symmetries"
+    assert first.split() == ["1", "100", "0", "1", "1", "1", "1", str(factorial(100))]
+    assert second.split()[-1] == "2"
+    assert note == "These are the first 2 of 3 graphs; --graphs shows more."
+
+
+def test_inspect_lowers_the_depth_of_a_tree(tmp_path: Path) -> None:
+    (tmp_path / "one.g6").write_text("E???\n")
+    done = pfgnn("inspect", "one.g6", "--tree", "tree.png", "--depth", 40, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Wrote tree.png down to level 5 instead of 40." in done.stdout
 
 
 @pytest.mark.parametrize(

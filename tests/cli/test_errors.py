@@ -19,7 +19,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     """`pfgnn OPTIONS inspect graphs.g6` in this process, where reading the graphs fails: exit status and errors."""
 
     def call(error: Exception, *options: str) -> tuple[int, str]:
-        def fail(path: Path) -> None:
+        def fail(path: Path, most: int) -> None:
             raise error
 
         monkeypatch.setattr(inspection, "read_graphs", fail)

@@ -22,6 +22,7 @@ from pfgnn.graphs import (
     wl_equivalent,
 )
 from pfgnn.graphs.arrays import IntArray
+from pfgnn.graphs.refinement import colouring_certificate
 
 
 @st.composite
@@ -168,3 +169,44 @@ def test_bad_colours_are_refused() -> None:
         refine_many(graph, np.zeros(5, dtype=np.int64))
     with pytest.raises(TypeError, match="colours must hold integers, but it has dtype float64"):
         refine(graph, np.zeros(5))
+
+
+def same_certificate(left: Graph, right: Graph) -> bool:
+    one, other = (colouring_certificate(graph, refine(graph)) for graph in (left, right))
+    return one == other
+
+
+@settings(max_examples=200, deadline=None)
+@given(labelled_graphs(), labelled_graphs(), st.integers(0, 2**32))
+def test_certificates_are_equal_if_1_wl_cannot_tell_graphs_apart(left: Graph, right: Graph, seed: int) -> None:
+    copy = left.relabel(np.random.default_rng(seed).permutation(left.num_nodes))
+    assert same_certificate(left, copy)
+    assert same_certificate(left, right) == wl_equivalent(left, right)
+
+
+def test_certificates_of_graphs_that_1_wl_confuses() -> None:
+    triangles = disjoint_union(circulant(3, [1]), circulant(3, [1]))
+    rng = np.random.default_rng(0)
+    for left, right in [
+        (rook(4), shrikhande()),
+        (csl(13, 2), csl(13, 5)),
+        (triangles, circulant(6, [1])),
+        cfi_pair(rook(2)),
+        (random_regular(20, 3, rng), random_regular(20, 3, rng)),
+    ]:
+        assert same_certificate(left, right)
+    small = [random_graph(6, m, rng) for m in range(4, 9) for _ in range(4)]
+    for left in small:
+        for right in small:
+            assert same_certificate(left, right) == wl_equivalent(left, right)
+
+
+def test_certificates_compare_labels_by_value() -> None:
+    pair = [(0, 1)]
+    plain, edge = Graph.from_edges(2, pair), Graph.from_edges(2, pair, edge_attr=[[3]])
+    assert not same_certificate(plain, edge)
+    assert not same_certificate(edge, Graph.from_edges(2, pair, edge_attr=[[4]]))
+    assert same_certificate(edge, Graph.from_edges(2, pair, edge_attr=[[3.0]]))
+    assert not same_certificate(plain, Graph.from_edges(2, pair, [[0], [0]]))
+    assert not same_certificate(Graph.from_edges(2, pair, [[0], [1]]), Graph.from_edges(2, pair, [[0], [2]]))
+    assert same_certificate(Graph.from_edges(2, pair, [[0.0], [1.0]]), Graph.from_edges(2, pair, [[1.0], [-0.0]]))

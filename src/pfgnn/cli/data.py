@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, make_table
 from pfgnn.errors import InputError
 from pfgnn.files import write_atomically
 
@@ -26,7 +25,7 @@ def list_datasets(root: Root = None) -> None:
     from pfgnn.data.catalogue import ENTRIES
     from pfgnn.data.load import find
 
-    table = Table("name", "what", "here")
+    table = make_table("name", "what", "here")
     for name, entry in ENTRIES.items():
         found = find(name, root)
         here = str(found) if found else "generated on demand" if entry.generate else "no"
@@ -45,7 +44,7 @@ def info(
 
     dataset = Dataset.open(name) if name.endswith(".pfgnn") else load(name, root)
     facts = {key: value for key, value in statistics(dataset).items() if " " not in key or key.startswith("fold 0")}
-    table = Table("", escape(name))
+    table = make_table("", escape(name))
     task = dataset.task
     for key, value in {
         "task": f"{task.level} level, {task.outputs} outputs, loss {task.loss}, metric {task.metric}",
@@ -88,7 +87,7 @@ def verify(name: Name, root: Root = None) -> None:
 
     dataset = load(name, root)
     checks = check_facts(dataset)
-    table = Table("fact", "expected", "found", "")
+    table = make_table("fact", "expected", "found", "")
     for check in checks:
         shown = [str(value)[:16] for value in (check.expected, check.found)]  # the first digits of a hash are enough
         table.add_row(check.fact, *shown, "[green]ok[/green]" if check.holds else "[red]differs[/red]")

@@ -64,7 +64,7 @@ def demo(
         caption="pairs of graphs told apart; isomorphic pairs are the control",
     )
     for name in ("model", "test accuracy", "different pairs", "isomorphic pairs", "seconds"):
-        table.add_column(name, justify="left" if name == "model" else "right")
+        table.add_column(name, justify="left" if name == "model" else "right", overflow="fold")
     for name, record in records.items():
         pairs = record["pairs"]
         table.add_row(

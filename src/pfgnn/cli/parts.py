@@ -4,16 +4,15 @@ import inspect
 import re
 
 from rich.markup import escape
-from rich.table import Table
 
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, make_table
 
 
 def parts() -> None:
     """List the parts of a model, with their names in a config."""
     from pfgnn.model.registries import SETTINGS
 
-    shown = Table("setting", "name", "class", "what it is")
+    shown = make_table("setting", "name", "class", "what it is")
     for setting, registry in SETTINGS.items():
         for place, (name, made) in enumerate(registry.items()):
             first = (inspect.getdoc(made) or "").partition("\n")[0]

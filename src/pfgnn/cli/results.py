@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, make_table
 from pfgnn.cli.stopping import going_on
 from pfgnn.errors import InputError
 
@@ -20,12 +19,12 @@ def tables(name: Annotated[str | None, typer.Argument(help="A table, to list its
     from pfgnn.experiments.tables import TABLES, find_table
 
     if name is None:
-        shown = Table("table", "what it shows", "rows", "runs")
+        shown = make_table("table", "what it shows", "rows", "runs")
         for table, spec in TABLES.items():
             runs = sum(len(row.run_keys()) for row in spec.rows)
             shown.add_row(table, escape(spec.title), str(len(spec.rows)), str(runs))
     else:
-        shown = Table("row", "title", "config", "runs")
+        shown = make_table("row", "title", "config", "runs")
         for row in find_table(name).rows:
             shown.add_row(row.name, escape(row.title), row.config, str(len(row.run_keys())))
     console.print(shown)
@@ -125,7 +124,7 @@ def _print_table(results: Path, name: str) -> None:
     from pfgnn.report.tables import HEADER, command, table_lines
 
     lines = table_lines(results, name)
-    table = Table(*HEADER, title=escape(f"{name}: {TABLES[name].title}"), caption=command(name))
+    table = make_table(*HEADER, title=escape(f"{name}: {TABLES[name].title}"), caption=command(name))
     for place, line in enumerate(lines):
         again = place > 0 and lines[place - 1].row == line.row
         table.add_row("" if again else escape(line.row), *map(escape, line[1:]))

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, make_table
 from pfgnn.cli.stopping import going_on
 from pfgnn.errors import InputError, shown
 from pfgnn.files import reading
@@ -189,7 +188,7 @@ def progress_bar() -> Iterator["Callable[[Status], None]"]:
 
 def print_results(record: dict[str, Any]) -> None:
     """Print a table with the results of each part, and the results of the pairs."""
-    table = Table("part", "metric", "value", "std over draws", "spread of a prediction", "draws", "also")
+    table = make_table("part", "metric", "value", "std over draws", "spread of a prediction", "draws", "also")
     for part, result in record["results"].items():
         also = ", ".join(f"{k} {v:.4g}" for k, v in result["scores"].items() if k != result["metric"])
         spreads = f"{result['std']:.4f}", f"{result['spread']:.4f}"

@@ -86,6 +86,33 @@ def wl_equivalent(left: Graph, right: Graph) -> bool:
     return np.array_equal(np.sort(colours[: left.num_nodes]), np.sort(colours[left.num_nodes :]))
 
 
+def colouring_certificate(graph: Graph, colours: IntArray) -> bytes:
+    """Bytes that describe an equitable colouring: the size and label of each cell, and what its vertices are joined to.
+
+    For the colourings of :func:`refine` these bytes are equal for two graphs if and only if 1-WL cannot tell the graphs
+    apart. For the colourings of one search tree, nodes with equal bytes look alike.
+
+    Args:
+        graph: The graph.
+        colours: An equitable colouring of it, from :func:`refine` or the search tree, shape [n].
+    """
+    cells, members = np.unique(colours, return_index=True)
+    indptr, indices, edge_ids = graph.neighbours
+    degree = np.diff(indptr)[members]
+    arcs = ranges(indptr[members], degree)  # of one vertex of each cell
+    labels = edge_labels(graph)[edge_ids[arcs]]
+    seen = np.stack([np.repeat(cells, degree), colours[indices[arcs]], labels])
+    seen = seen[:, np.lexsort(seen[::-1])]
+    widths = [-1 if rows is None else rows.shape[1] for rows in (graph.x, graph.edge_attr)]
+    parts = [np.array([graph.num_nodes, len(cells), *widths]), cells, seen]
+    values = [np.zeros(0) if graph.x is None else graph.x[members]]
+    values += [np.zeros(0) if graph.edge_attr is None else np.unique(graph.edge_attr, axis=0)]
+    # Adding 0.0 turns -0.0 into 0.0.
+    return b"".join(
+        [*(part.astype("<i8").tobytes() for part in parts), *((v + 0.0).astype("<f8").tobytes() for v in values)]
+    )
+
+
 def edge_labels(graph: Graph) -> IntArray:
     """Rank of each edge's label row among the sorted distinct rows, shape [m]. All zero without labels."""
     return np.zeros(graph.num_edges, dtype=np.int64) if graph.edge_attr is None else rank_rows(graph.edge_attr)

@@ -8,12 +8,16 @@ import numpy.typing as npt
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.convert import to_networkx
 from pfgnn.graphs.graph import Graph
-from pfgnn.graphs.tree import SearchTree, TreeNode
+from pfgnn.report.tree_nodes import Drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Points = npt.NDArray[np.float64]
+
+RADIUS = 0.36  # of a graph in the picture of a tree, where nodes are 1 apart
+DISC, SMALLEST_DISC = 0.13, 0.022  # largest and smallest diameter of a vertex in it
+ON_A_CIRCLE = 60  # most vertices of a regular graph that stand on a circle
 
 
 def plot_colouring(graph: Graph, colours: IntArray, ax: "Axes") -> None:
@@ -33,32 +37,46 @@ def plot_colouring(graph: Graph, colours: IntArray, ax: "Axes") -> None:
     ax.set_axis_off()
 
 
-def plot_tree(tree: SearchTree, max_depth: int, ax: "Axes") -> None:
-    """Draw the search tree from the root down. Each node is a small coloured copy of the graph.
+def plot_tree(graph: Graph, levels: list[list[Drawn]], ax: "Axes", gap: float = 1.8) -> None:
+    """Draw nodes of a search tree from the root down. Each node is a small coloured copy of the graph.
 
-    The number on a branch is the vertex that is individualised. Leaves have a grey background. A tree with more than a
-    few dozen nodes is hard to read.
+    The number on a branch is the vertex that is individualised. Below a node stand its number of colours, how many
+    children of its parent it stands for, and how many are not drawn. Leaves have a grey background.
 
     Args:
-        tree: The search tree.
-        max_depth: Last level to draw.
+        graph: The graph.
+        levels: The nodes, level by level from the root, see :func:`pfgnn.report.tree_nodes.choose_nodes`.
         ax: Axes to draw on; about one inch wide for each node of the widest level.
+        gap: Distance between two levels, as a multiple of the width of a node. Wide trees get more.
     """
     from matplotlib.patches import FancyBboxPatch
 
-    levels = tree.levels(max_depth)
-    places = _places(levels)
-    shape = 0.36 * _layout(tree.graph)
-    for node in (node for level in levels for node in level):
+    places = _places(levels, gap)
+    points = _layout(graph)
+    disc = float(np.clip(0.8 * RADIUS * _nearest(points), SMALLEST_DISC, DISC))
+    for drawn in (drawn for level in levels for drawn in level):
+        node = drawn.node
         x, y = places[node.path]
         if node.path:
             _plot_branch(places[node.path[:-1]], (x, y), node.path[-1], ax)
         if node.is_leaf:
             ax.add_patch(FancyBboxPatch((x - 0.36, y - 0.36), 0.72, 0.72, "round,pad=0.09", color="0.94", zorder=1))
-        _plot_graph(tree.graph, node.colours, shape + np.array([x, y]), 0.13, ax)
+        _plot_graph(graph, node.colours, RADIUS * points + np.array([x, y]), disc, ax)
+        ground = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}  # hides the branches
+        ax.text(x, y - 0.48, _caption(drawn), ha="center", va="top", fontsize=7, color="0.35", bbox=ground)
     ax.margins(0.03)
     ax.set_aspect("equal")
     ax.set_axis_off()
+
+
+def _caption(drawn: Drawn) -> str:
+    colours = len(np.unique(drawn.node.colours))
+    lines = [f"{colours} colour{'s' if colours > 1 else ''}"]
+    if drawn.alike > 1:
+        lines.append(f"and {drawn.alike - 1} like it")
+    if drawn.hidden:
+        lines.append(f"{drawn.hidden} not drawn")
+    return "\n".join(lines)
 
 
 def _plot_graph(graph: Graph, colours: IntArray, points: Points, diameter: float, ax: "Axes") -> None:
@@ -70,11 +88,13 @@ def _plot_graph(graph: Graph, colours: IntArray, points: Points, diameter: float
     fills = 0.35 + 0.65 * colormaps["turbo"]((colours + sizes / 2) / graph.num_nodes)
     rims = np.where(sizes == 1, "black", "0.65")
     across = np.full(graph.num_nodes, diameter)
-    style = {"facecolors": fills, "edgecolors": rims, "linewidths": 0.9, "zorder": 3}
+    rim = 0.9 * min(1.0, diameter / DISC)  # small discs have thin rims, and many edges are thin lines
+    width = 0.9 * min(1.0, max(0.3, 30 / max(1, graph.num_edges)))
+    style = {"facecolors": fills, "edgecolors": rims, "linewidths": rim, "zorder": 3}
     discs = EllipseCollection(
         across, across, 0 * across, units="xy", offsets=points, offset_transform=ax.transData, **style
     )
-    ax.add_collection(LineCollection(list(points[graph.edges]), colors="0.7", linewidths=0.9, zorder=2))
+    ax.add_collection(LineCollection(list(points[graph.edges]), colors="0.7", linewidths=width, zorder=2))
     ax.add_collection(discs)
 
 
@@ -90,14 +110,14 @@ def _plot_branch(above: tuple[float, float], below: tuple[float, float], vertex:
 def _layout(graph: Graph) -> Points:
     """Positions of the nodes in the unit disc, [n, 2], without randomness.
 
-    The nodes of a regular graph stand on a circle. For other graphs a spring layout starts from the circle.
+    The nodes of a small regular graph stand on a circle. For other graphs a spring layout starts from the circle.
     """
     import networkx as nx
 
     n = graph.num_nodes
     angles = np.linspace(np.pi / 2, -3 * np.pi / 2, n, endpoint=False)
     circle: Points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    if np.ptp(graph.degrees) == 0:
+    if np.ptp(graph.degrees) == 0 and n <= ON_A_CIRCLE:
         return circle
     springs = nx.spring_layout(to_networkx(graph), pos=dict(enumerate(circle)), iterations=100, scale=None)
     points: Points = np.array([springs[node] for node in range(n)])
@@ -105,12 +125,21 @@ def _layout(graph: Graph) -> Points:
     return points / np.linalg.norm(points, axis=1).max()
 
 
-def _places(levels: list[list[TreeNode]]) -> dict[tuple[int, ...], tuple[float, float]]:
+def _nearest(points: Points) -> float:
+    """The distance from a point to its nearest neighbour that only one point in ten undercuts."""
+    if len(points) == 1:
+        return 2.0
+    apart = np.linalg.norm(points[:, None] - points, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    return float(np.quantile(apart.min(axis=1), 0.1))
+
+
+def _places(levels: list[list[Drawn]], gap: float) -> dict[tuple[int, ...], tuple[float, float]]:
     """The position of each node, by its path. Nodes without children stand side by side, parents above the middle."""
     columns: dict[tuple[int, ...], list[float]] = {}  # x of the children of each node
     places: dict[tuple[int, ...], tuple[float, float]] = {}
-    paths = sorted((node.path for level in levels for node in level), reverse=True)
-    gap = max(1.8, 0.3 * max(map(len, levels)) / len(levels))  # wide trees need steeper branches
+    paths = sorted((drawn.node.path for level in levels for drawn in level), reverse=True)
+    gap = max(gap, 0.3 * max(map(len, levels)) / len(levels))  # wide trees need steeper branches
     next_column = 0.0
     # Longer paths come before their prefixes, and the columns fill from right to left.
     for path in paths:

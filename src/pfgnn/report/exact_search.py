@@ -1,0 +1,134 @@
+"""The exact search of `pfgnn inspect`, in a process of its own that is stopped when it takes too long.
+
+A hard graph can take longer than anyone waits, and nauty, which is compiled, cannot be interrupted from Python.
+"""
+
+import hashlib
+import multiprocessing
+import signal
+import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from pfgnn.graphs.canonical import symmetry
+from pfgnn.graphs.graph import Graph
+from pfgnn.graphs.refinement import colouring_certificate, refine
+
+
+class Found(NamedTuple):
+    """What was found about a graph. What was not found in time is None.
+
+    Fields:
+        colours: Number of colours of 1-WL.
+        wl_certificate: Bytes that are equal for graphs that 1-WL cannot tell apart.
+        orbits: Number of orbits of the nodes.
+        automorphisms: Number of automorphisms.
+        certificate: Bytes that are equal for isomorphic graphs.
+    """
+
+    colours: int | None = None
+    wl_certificate: bytes | None = None
+    orbits: int | None = None
+    automorphisms: int | None = None
+    certificate: bytes | None = None
+
+
+def search_here(graph: Graph) -> Found:
+    """Search a graph in this process, for as long as it takes."""
+    return _exactly(graph, _by_wl(graph))
+
+
+class Searcher:
+    """Searches graphs in another process, each for a limited time. Use it in a ``with`` statement.
+
+    Args:
+        seconds: Time for one graph.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.process: multiprocessing.process.BaseProcess | None = None
+        self.connection: Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def __call__(self, graph: Graph) -> Found:
+        """What is found about a graph in time."""
+        found = Found()
+        with suppress(EOFError, ConnectionError):  # the process died, such as for lack of memory
+            connection = self._start()
+            connection.send(graph)
+            end = time.monotonic() + self.seconds
+            for _ in range(2):  # first what 1-WL says, then all
+                if not connection.poll(max(0.0, end - time.monotonic())):
+                    break
+                answer = connection.recv()
+                if isinstance(answer, Exception):
+                    raise answer
+                found = answer
+        if found.certificate is None:
+            self._stop()
+        return found
+
+    def _start(self) -> Connection:
+        if self.connection is None:
+            spawn = multiprocessing.get_context("spawn")
+            self.connection, theirs = spawn.Pipe()
+            self.process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
+            self.process.start()
+            theirs.close()
+            self.connection.recv()  # it is ready; the time for its imports does not count
+        return self.connection
+
+    def _stop(self) -> None:
+        if self.process is not None and self.connection is not None:
+            self.process.kill()
+            self.process.join()
+            self.connection.close()
+        self.process = self.connection = None
+
+
+def _serve(connection: Connection) -> None:
+    """Search the graphs that come in, until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process stops this one
+    connection.send(None)
+    with suppress(EOFError, ConnectionError):
+        while True:
+            graph = connection.recv()
+            try:
+                found = _by_wl(graph)
+                connection.send(found)
+                connection.send(_exactly(graph, found))
+            except Exception as error:
+                connection.send(error)
+
+
+def _by_wl(graph: Graph) -> Found:
+    colours = refine(graph)
+    return Found(len(np.unique(colours)), _digest(colouring_certificate(graph, colours)))
+
+
+def _exactly(graph: Graph, found: Found) -> Found:
+    exact = symmetry(graph)
+    form = graph.relabel(exact.labelling)
+    return Found(
+        found.colours,
+        found.wl_certificate,
+        len(np.unique(exact.orbits)),
+        exact.group_order,
+        _digest(form.to_bytes()),
+    )
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
