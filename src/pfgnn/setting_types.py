@@ -35,6 +35,7 @@ class PartName:
 # The largest values that are allowed. They are far above what is useful. A larger one, such as a typing error, would
 # only be noticed when the memory is full, or never.
 MOST = 10**9
+MOST_NUMBER = 1e30  # float32 ends at 3e38
 MOST_PARTICLES = 10_000
 MOST_DRAWS = 10_000
 MOST_LAYERS = 100
@@ -47,7 +48,7 @@ def at_least(least: float) -> Limit:
     return Limit(f"at least {least}", lambda value: value >= least)
 
 
-def at_most(most: int) -> Limit:
+def at_most(most: float) -> Limit:
     """The limit of a number that must not be larger than ``most``."""
     return Limit(f"at most {most}", lambda value: value <= most)
 
@@ -75,8 +76,8 @@ Distance = Annotated[int, at_least(1), at_most(MOST_STEPS)]
 WalkLength = Annotated[int, at_least(0), at_most(MOST_STEPS)]
 RingWalkLength = Annotated[int, Limit("0 or at least 3", lambda value: value == 0 or value >= 3), at_most(MOST_STEPS)]
 Seed = Annotated[int, Limit("in 0..2**63 - 1", lambda value: 0 <= value < 2**63)]
-PositiveNumber = Annotated[float, Limit("above 0", lambda value: value > 0)]
-NonNegativeNumber = Annotated[float, at_least(0)]
+PositiveNumber = Annotated[float, Limit("above 0", lambda value: value > 0), at_most(MOST_NUMBER)]
+NonNegativeNumber = Annotated[float, at_least(0), at_most(MOST_NUMBER)]
 Share = Annotated[float, Limit("above 0 and at most 1", lambda value: 0 < value <= 1)]
 ZeroToOne = Annotated[float, Limit("between 0 and 1", lambda value: 0 <= value <= 1)]
 BelowOne = Annotated[float, Limit("at least 0 and below 1", lambda value: 0 <= value < 1)]

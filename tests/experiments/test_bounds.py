@@ -15,36 +15,48 @@ from pfgnn.experiments.config_file import parse_config, read_config
 from pfgnn.setting_types import check_draws
 
 
-def integers(section: Any, prefix: str = "") -> list[str]:
-    """The dotted names of all settings that are integers."""
+def settings(wanted: type, section: Any = Config, prefix: str = "") -> list[str]:
+    """The dotted names of all settings of a type."""
     found = []
     for name, hint in get_type_hints(section).items():
         [kind, *_] = [part for part in (*get_args(hint), hint) if part is not type(None)]
         if is_dataclass(kind):
-            found += integers(kind, f"{prefix}{name}.")
-        elif kind is int:
+            found += settings(wanted, kind, f"{prefix}{name}.")
+        elif kind is wanted:
             found.append(f"{prefix}{name}")
     return found
 
 
-@pytest.mark.parametrize("key", integers(Config))
-@pytest.mark.parametrize("value", [10**10, 10**20, 10**400])
-def test_every_integer_of_a_config_has_a_largest_value(key: str, value: int) -> None:
-    if key == "seed" and value < 2**63:
-        pytest.skip("a seed may be any 63-bit number")
+def mapping_with(key: str, value: object) -> dict[str, Any]:
+    """A small config with a value at a dotted key."""
     mapping: dict[str, Any] = {"data": {"name": "csl"}, "training": {"epochs": 1}}
     *sections, last = key.split(".")
     place = mapping
     for section in sections:
         place = place.setdefault(section, {})
     place[last] = value
+    return mapping
+
+
+@pytest.mark.parametrize("key", settings(int))
+@pytest.mark.parametrize("value", [10**10, 10**20, 10**400])
+def test_every_integer_of_a_config_has_a_largest_value(key: str, value: int) -> None:
+    if key == "seed" and value < 2**63:
+        pytest.skip("a seed may be any 63-bit number")
     with pytest.raises(ValueError, match=rf"^{key} must be (at most|in 0\.\.)[^,]*, but it is 10{{7}}") as caught:
-        parse_config(mapping)
+        parse_config(mapping_with(key, value))
     assert len(str(caught.value)) < 200
 
 
-def test_there_are_integers_to_test() -> None:
-    assert {"model.particles", "evaluation.pairs.draws", "training.schedule.patience", "seed"} <= set(integers(Config))
+@pytest.mark.parametrize("key", settings(float))
+def test_every_number_of_a_config_fits_into_float32(key: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{key} must be .*, but it is 1e\+300"):
+        parse_config(mapping_with(key, 1e300))
+
+
+def test_there_are_settings_to_test() -> None:
+    assert {"model.particles", "evaluation.pairs.draws", "training.schedule.patience", "seed"} <= set(settings(int))
+    assert {"training.weight_decay", "training.clip", "training.schedule.min_lr"} <= set(settings(float))
 
 
 @pytest.mark.parametrize(

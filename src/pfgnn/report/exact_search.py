@@ -64,6 +64,8 @@ class Searcher:
 
     def __call__(self, graph: Graph) -> Found:
         """What is found about a graph in time."""
+        if multiprocessing.current_process().daemon:  # it may not start processes
+            return search_here(graph)
         found = Found()
         with suppress(EOFError, ConnectionError):  # the process died, such as for lack of memory
             connection = self._start()
@@ -83,11 +85,12 @@ class Searcher:
     def _start(self) -> Connection:
         if self.connection is None:
             spawn = multiprocessing.get_context("spawn")
-            self.connection, theirs = spawn.Pipe()
-            self.process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
-            self.process.start()
+            ours, theirs = spawn.Pipe()
+            process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
+            process.start()
+            self.process, self.connection = process, ours
             theirs.close()
-            self.connection.recv()  # it is ready; the time for its imports does not count
+            ours.recv()  # it is ready; the time for its imports does not count
         return self.connection
 
     def _stop(self) -> None:
