@@ -18,10 +18,12 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import NamedTuple
+
+Target = Callable[[random.Random, Path, Path], bool]
 
 SECONDS, MEMORY = 10, 2 * 2**30
 WEIGHTS = {"config_file": 4, "tensors": 4, "exact": 4, "datasets": 3, "packed": 3, "convert": 3}  # others: 1
@@ -38,12 +40,18 @@ class Finding(NamedTuple):
     what: str
 
 
+def all_targets() -> dict[str, Target]:
+    """The targets by name. Each takes random numbers, the folder of the samples and a folder to write to."""
+    from reliability import calls, commands
+
+    return {target.__name__: target for target in (*commands.TARGETS, *calls.TARGETS)}
+
+
 def try_input(seed: int, number: int, samples: Path) -> tuple[str, bool | None, str | None]:
     """Try one input. Returns the name of its target, whether it was accepted, and what went wrong, if anything."""
     from pfgnn.errors import PFGNNError, is_bug
-    from reliability import calls, commands
 
-    targets = {target.__name__: target for target in (*commands.TARGETS, *calls.TARGETS)}
+    targets = all_targets()
     rng = random.Random(f"{seed} {number}")
     name = rng.choices(list(targets), [WEIGHTS.get(name, 1) for name in targets])[0]
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
@@ -79,8 +87,7 @@ def work(seed: int, numbers: Iterator[int], samples: Path, pipe: Connection) -> 
     with open(os.devnull, "w") as nothing:
         for stream in (1, 2):
             os.dup2(nothing.fileno(), stream)
-    from reliability import calls, commands  # noqa: F401  (imported before the memory is measured)
-
+    all_targets()  # imports torch, before the memory is measured
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
     for number in numbers:

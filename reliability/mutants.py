@@ -31,7 +31,7 @@ FILES = (
 SECONDS = 120  # a mutant that takes longer counts as killed, for it hangs
 MOST_TESTS = 40  # of those that run a line, the first ones in the files closest to the mutant
 
-OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
     ast.Gt: ast.GtE,
@@ -42,14 +42,14 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.IsNot: ast.Is,
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
+}
+ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
     ast.Mult: ast.Div,
     ast.Div: ast.Mult,
     ast.FloorDiv: ast.Mult,
     ast.Pow: ast.Mult,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
@@ -106,9 +106,11 @@ def _fits(node: ast.expr) -> bool:
         return isinstance(node.value, int | float)
     if isinstance(node, ast.Compare):
         return len(node.ops) == 1
-    if isinstance(node, ast.BinOp | ast.BoolOp):
-        return type(node.op) in OPERATORS
-    return isinstance(node, ast.IfExp) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub))
+    if isinstance(node, ast.BinOp):
+        return type(node.op) in ARITHMETIC
+    return isinstance(node, ast.BoolOp | ast.IfExp) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub)
+    )
 
 
 def _change(node: ast.expr) -> None:
@@ -116,9 +118,11 @@ def _change(node: ast.expr) -> None:
         assert isinstance(node.value, int | float)
         node.value = not node.value if isinstance(node.value, bool) else node.value + 1
     elif isinstance(node, ast.Compare):
-        node.ops = [OPERATORS[type(node.ops[0])]()]  # type: ignore[list-item]
-    elif isinstance(node, ast.BinOp | ast.BoolOp):
-        node.op = OPERATORS[type(node.op)]()  # type: ignore[assignment]
+        node.ops = [COMPARISONS[type(node.ops[0])]()]
+    elif isinstance(node, ast.BinOp):
+        node.op = ARITHMETIC[type(node.op)]()
+    elif isinstance(node, ast.BoolOp):
+        node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
     elif isinstance(node, ast.IfExp):
         node.body, node.orelse = node.orelse, node.body
     elif isinstance(node, ast.UnaryOp):

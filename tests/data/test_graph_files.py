@@ -9,12 +9,13 @@ import pytest
 import torch
 from tests.data.dataset_samples import EDGE, NODES, PATH, TASK, Y, example
 
-from pfgnn.data.arrays import Array, as_targets, guess_task, shrink, stack
+from pfgnn.data.arrays import Array, as_targets, guess_task, shrink
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Loader
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
 from pfgnn.graphs import Graph, random_graph, to_graph6
+from pfgnn.graphs.arrays import stack
 from pfgnn.model import GIN, GINE, PFGNN
 
 

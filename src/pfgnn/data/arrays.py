@@ -61,20 +61,6 @@ def guess_task(y: Array) -> Task:
     return Task("graph", y.shape[1], "l1", "mae")
 
 
-def stack(name: str, parts: Sequence[Array | None]) -> Array | None:
-    """Join the rows of all graphs, or return None if no graph has rows. ``name`` is used in the error message."""
-    present = [part for part in parts if part is not None]
-    if not present:
-        return None
-    widths = sorted({part.shape[1] for part in present})
-    if len(present) < len(parts) or len(widths) > 1:
-        raise InputError(
-            f"{name} must be there for all graphs or none, with the same number of columns, "
-            f"but {len(present)} of {len(parts)} graphs have it, with {widths} columns"
-        )
-    return np.concatenate(present)
-
-
 def rows_of(counts: Array, graphs: Array) -> Array:
     """The numbers of the rows that belong to the given graphs, in the order of the graphs.
 

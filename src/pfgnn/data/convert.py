@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pfgnn.data.arrays import Array, join_edges, stack
+from pfgnn.data.arrays import Array, join_edges
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.graph_files import (
     Sample,
@@ -23,6 +23,7 @@ from pfgnn.data.table_file import SMILES, TABLES
 from pfgnn.data.tu import read_tu
 from pfgnn.errors import InputError, shown
 from pfgnn.files import ending
+from pfgnn.graphs.arrays import stack
 
 KINDS = ("csv", "smi", "graph6", "jsonl", "tu")
 ENDINGS = {

@@ -21,12 +21,12 @@ from pfgnn.data.arrays import (
     join_edges,
     rows_of,
     shrink,
-    stack,
 )
 from pfgnn.data.packed import read_packed, write_packed
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, shown
 from pfgnn.files import reading
+from pfgnn.graphs.arrays import stack
 from pfgnn.graphs.convert import from_networkx
 from pfgnn.graphs.convert import from_pyg as pyg_graph
 from pfgnn.graphs.graph import Graph

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.data.arrays import as_targets, guess_task, join_edges, stack
+from pfgnn.data.arrays import as_targets, guess_task, join_edges
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError, shown
-from pfgnn.graphs.arrays import IntArray
+from pfgnn.graphs.arrays import IntArray, stack
 from pfgnn.graphs.smiles import rdkit_modules
 
 CHUNK = 500  # number of molecules that a process gets at a time

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pfgnn.data.arrays import Array, as_targets, guess_task, join_edges, stack
+from pfgnn.data.arrays import Array, as_targets, guess_task, join_edges
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
+from pfgnn.graphs.arrays import stack
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

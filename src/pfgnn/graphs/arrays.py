@@ -1,9 +1,12 @@
 """Small exact array functions that several modules of `pfgnn.graphs` share."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from pfgnn.errors import InputError
 
 Array: TypeAlias = npt.NDArray[Any]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -98,3 +101,17 @@ def least_connected(count: int, pairs: IntArray) -> IntArray:
     _, component = connected_components(links, directed=False)
     _, least = np.unique(component, return_index=True)
     return least[component]
+
+
+def stack(name: str, parts: Sequence[Array | None]) -> Array | None:
+    """Join the rows of all graphs, or return None if no graph has rows. ``name`` is used in the error message."""
+    present = [part for part in parts if part is not None]
+    if not present:
+        return None
+    widths = sorted({part.shape[1] for part in present})
+    if len(present) < len(parts) or len(widths) > 1:
+        raise InputError(
+            f"{name} must be there for all graphs or none, with the same number of columns, "
+            f"but {len(present)} of {len(parts)} graphs have it, with {widths} columns"
+        )
+    return np.concatenate(present)

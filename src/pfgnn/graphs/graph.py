@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfgnn.errors import InputError
-from pfgnn.graphs.arrays import Array, IntArray
+from pfgnn.graphs.arrays import Array, IntArray, stack
 from pfgnn.graphs.checks import check_distinct, check_edges, check_labels, check_num_nodes, check_permutation
 
 
@@ -159,8 +159,8 @@ def disjoint_union(*graphs: Graph) -> Graph:
     sizes = [graph.num_nodes for graph in graphs]
     offsets = np.cumsum([0, *sizes])
     edges = np.concatenate([graph.edges + offset for graph, offset in zip(graphs, offsets, strict=False)])
-    x = _stack([graph.x for graph in graphs], "x")
-    edge_attr = _stack([graph.edge_attr for graph in graphs], "edge_attr")
+    x = stack("x", [graph.x for graph in graphs])
+    edge_attr = stack("edge_attr", [graph.edge_attr for graph in graphs])
     return Graph(int(offsets[-1]), edges, x, edge_attr)
 
 
@@ -178,19 +178,6 @@ def induced_subgraph(graph: Graph, nodes: IntArray) -> Graph:
     x = None if graph.x is None else graph.x[nodes]
     edge_attr = None if graph.edge_attr is None else graph.edge_attr[inside]
     return Graph(len(nodes), ends[inside], x, edge_attr)
-
-
-def _stack(labels: list[Array | None], name: str) -> Array | None:
-    present = [rows for rows in labels if rows is not None]
-    if not present:
-        return None
-    widths = sorted({rows.shape[1] for rows in present})
-    if len(present) < len(labels) or len(widths) > 1:
-        raise InputError(
-            f"{name} must be there for all graphs or none, with the same number of columns, "
-            f"but {len(present)} of {len(labels)} graphs have it, with {widths} columns"
-        )
-    return np.concatenate(present)
 
 
 def _same_labels(left: Array | None, right: Array | None) -> bool:
