@@ -1,5 +1,6 @@
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +65,14 @@ def test_csv_takes_all_other_columns_by_default_and_may_be_gzipped(tmp_path: Pat
 
 
 def test_csv_rejects_are_collected_by_line(tmp_path: Path) -> None:
-    text = CSV + "bad,C1,1,1\nsulfur,S,1,1\nodd,C,one,1\nempty,C,1,\nshort,C\ngood,C,1,1\n"
+    text = CSV + "bad,C1,1,1\nsulfur,S,1,1\nodd,C,one,1\nhuge,C,1,inf\nshort,C\ngood,C,1,1\n"
     dataset, rejects, smiles = csv(tmp_path, text, on_error="skip")
     assert (len(dataset), smiles) == (4, ["O", "CO", "N", "C"])
     assert rejects == [
         Reject(6, "smiles 'C1' is not a valid molecule"),
         Reject(7, "smiles 'S': atom type must be one of H, C, N, O, F, but it is S"),
-        Reject(8, "column 'mu' must be a finite number, but it is 'one'"),
-        Reject(9, "column 'gap' must be a finite number, but it is ''"),
+        Reject(8, "column 'mu' must be a finite number, or empty or nan if unknown, but it is 'one'"),
+        Reject(9, "column 'gap' must be a finite number, or empty or nan if unknown, but it is 'inf'"),
         Reject(10, "there are 2 entries, but the header has 4"),
     ]
     with pytest.raises(ValueError, match=r"^table.csv, line 6: smiles 'C1' is not a valid molecule$"):
@@ -117,7 +118,7 @@ def test_graph6_with_labels(tmp_path: Path) -> None:
 
 def test_graph6_rejects_are_collected_by_line(tmp_path: Path) -> None:
     assert graph6(tmp_path, "0\nx\n0,1", on_error="skip").rejects == [
-        Reject(3, "its label must be a finite number, but it is 'x'"),
+        Reject(3, "its label must be a finite number, or empty or nan if unknown, but it is 'x'"),
         Reject(5, "y must have 1 columns like the graphs before, but it has 2"),
     ]
     path = write(tmp_path, "bad.g6", "A_\nA!\n")
@@ -150,8 +151,8 @@ def test_json_lines(tmp_path: Path) -> None:
         ({"x": None}, "x must have 1 columns like the graphs before, but it has 0"),
         ({"edge_attr": None}, "edge_attr must have 1 columns like the graphs before, but it has 0"),
         ({"y": 1}, "y must have 2 columns like the graphs before, but it has 1"),
-        ({"y": [1, "two"]}, "y must be a finite number or a list of them, but it is [1, 'two']"),
-        ({"y": [1, float("nan")]}, "y must be a finite number or a list of them, but it is [1, nan]"),
+        ({"y": [1, "two"]}, "y must be a finite number, null if unknown, or a list of them, but it is [1, 'two']"),
+        ({"y": [1, math.inf]}, "y must be a finite number, null if unknown, or a list of them, but it is [1, inf]"),
         ({"x": [[1], [1, 2], [1]]}, "x must have the same number of columns in all rows, but their lengths differ"),
         ({"x": [[1]]}, "x must have one row for each of 3 nodes, but it has 1 rows"),
         ({"x": [["C"]] * 3}, "x must hold integers or floats of at most 64 bits, but it has dtype <U1"),

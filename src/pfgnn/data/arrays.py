@@ -34,7 +34,7 @@ def shrink(array: Array) -> Array:
 
 
 def as_targets(y: npt.ArrayLike) -> Array:
-    """Targets [R] or [R, C] as an array [R, C]. Raises an error unless they are finite numbers."""
+    """Targets [R] or [R, C] as an array [R, C]. NaN means unknown; each column needs a known value."""
     try:
         targets = np.asarray(y)
     except ValueError:
@@ -43,9 +43,11 @@ def as_targets(y: npt.ArrayLike) -> Array:
         raise InputTypeError(f"y must hold numbers, but it has dtype {targets.dtype}")
     if targets.ndim not in (1, 2):
         raise InputError(f"y must have shape [R] or [R, C], but it has {list(targets.shape)}")
-    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
-        raise InputError("y must be finite, but it holds NaN or infinity")
-    return targets[:, None] if targets.ndim == 1 else targets
+    targets = targets[:, None] if targets.ndim == 1 else targets
+    empty = np.isnan(targets).all(0) & (len(targets) > 0)
+    if empty.any():
+        raise InputError(f"y must have a value of every target, but target {int(empty.argmax())} is NaN in all rows")
+    return targets
 
 
 def guess_task(y: Array) -> Task:
@@ -102,23 +104,6 @@ def check_edges(edges: Array, edge_attr: Array | None, count: int) -> None:
     if edges.shape != (2, count):
         raise InputError(f"edges must have shape [2, {count}], but it has {list(edges.shape)}")
     check_rows("edge_attr", edge_attr, count, "edges")
-
-
-def check_ends(edges: Array, node_counts: Array, graph: Array) -> None:
-    """Raise an error unless every edge joins two nodes of its graph.
-
-    Args:
-        edges: Source and target of each edge, numbered within its graph, shape [2, E].
-        node_counts: Number of nodes of each graph, shape [G].
-        graph: Graph of each edge, shape [E].
-    """
-    outside = ((edges < 0) | (edges >= node_counts[graph])).any(0)
-    if outside.any():
-        place = int(outside.argmax())
-        raise InputError(
-            f"edges must join nodes 0..{node_counts[graph[place]] - 1} in graph {graph[place]}, "
-            f"but it has the edge {tuple(edges[:, place].tolist())}"
-        )
 
 
 def check_categories(name: str, categories: tuple[int, ...] | None, of: str, array: Array | None) -> None:

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pfgnn.data.arrays import Array, guess_task, join_edges, stack
+from pfgnn.data.arrays import Array, as_targets, guess_task, join_edges, stack
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.graph_files import Sample, Source, read_csv, read_graph6_lines, read_json_lines
 from pfgnn.data.molecules import FEATURES
+from pfgnn.data.task import Task
 from pfgnn.data.tu import read_tu
 from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import rank_rows
@@ -68,7 +69,7 @@ def convert(
         path: A CSV file with a column of SMILES, a file of graph6 or sparse6, a folder in TU format, or a file of JSON
             lines ``{"num_nodes": n, "edges": [[u, v], ...], "x": rows, "edge_attr": rows, "y": number or list}``. The
             edges in JSON are undirected. Its x and edge_attr are optional, and are read as categories if all values are
-            integers from 0. Files may be gzipped (.gz).
+            integers from 0. Files may be gzipped (.gz). A target that is empty or "nan", in JSON null, is unknown.
         kind: Kind of the source: csv, graph6, jsonl or tu. By default the ending of the path decides.
         smiles_column: For csv, the column of the molecules.
         targets: For csv, the columns of the targets. By default all other columns.
@@ -155,11 +156,10 @@ def _check_columns(sample: Sample, columns: dict[str, int]) -> None:
 
 
 def _pack(name: str, samples: list[Sample], source: Source, task: str | None) -> Dataset:
-    y = _targets(np.array([sample.y for sample in samples], dtype=np.float64), task)
+    y, guessed = _targets(np.array([sample.y for sample in samples], dtype=np.float64), task)
     x = stack("x", [sample.x for sample in samples])
     joined = [sample for sample in samples if sample.edges.size]
     edge_attr = stack("edge_attr", [sample.edge_attr for sample in joined or samples])
-    guessed = guess_task(y)
     known = source.features
     return Dataset.from_arrays(
         name,
@@ -175,13 +175,23 @@ def _pack(name: str, samples: list[Sample], source: Source, task: str | None) ->
     )
 
 
-def _targets(y: Array, task: str | None) -> Array:
-    """The targets, float64 [G, C], as classes, int64 [G, 1], for classification; unchanged for regression."""
+def _targets(y: Array, task: str | None) -> tuple[Array, Task]:
+    """The targets, float64 [G, C], and the task. For classification the targets become classes, [G, 1].
+
+    Classes are integers. If some are unknown, they are floats with NaN.
+    """
     if task == "classification" and y.shape[1] > 1:
         raise InputError(f"task is classification, which takes one column of targets, but there are {y.shape[1]}")
-    classes = rank_rows(y[:, :1])[:, None]
-    guessed = task is None and y.shape[1] == 1 and (classes == y).all()
-    return classes if task == "classification" or guessed else y
+    as_targets(y)  # each target needs a known value
+    known = ~np.isnan(y[:, 0])
+    ranks = rank_rows(y[known, :1])
+    guessed = task is None and y.shape[1] == 1 and (ranks == y[known, 0]).all()
+    if task != "classification" and not guessed:
+        return y, guess_task(y)
+    classes = y.copy()
+    classes[known, 0] = ranks
+    whole = Task("graph", int(ranks.max()) + 1, "cross_entropy", "accuracy")
+    return (classes.astype(np.int64) if known.all() else classes), whole
 
 
 def _categories(values: Array | None) -> tuple[int, ...] | None:

@@ -14,7 +14,6 @@ from pfgnn.data.arrays import (
     as_targets,
     check_categories,
     check_edges,
-    check_ends,
     check_numbers,
     check_rows,
     guess_task,
@@ -22,6 +21,7 @@ from pfgnn.data.arrays import (
     shrink,
     stack,
 )
+from pfgnn.data.content import check_content
 from pfgnn.data.packed import read_packed, write_packed
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
@@ -49,7 +49,7 @@ class Dataset:
         edge_counts: Number of directed edges of each graph, shape [G].
         edges: Source and target of each edge, shape [2, E]. Nodes are numbered within their graph. The edges of a graph
             are sorted by target, then by source.
-        y: Targets, shape [G, C], or [N, C] for a task at node level.
+        y: Targets, shape [G, C], or [N, C] for a task at node level. NaN means unknown.
         x: Node features, shape [N, F].
         edge_attr: Edge features, shape [E, Fe].
         pos: Node positions, shape [N, 3].
@@ -97,6 +97,7 @@ class Dataset:
         object.__setattr__(self, "splits", parts)
         if self.pairs is not None:
             check_numbers("pairs", self.pairs.reshape(-1), G)
+        check_content(self)
 
     def __len__(self) -> int:
         """Number of graphs."""
@@ -196,7 +197,6 @@ class Dataset:
         check_edges(edges, parts.get("edge_attr"), int(edge_counts.sum()))
         check_rows("edge_counts", edge_counts, len(node_counts), "graphs", axes=1)
         graph = np.repeat(np.arange(len(edge_counts)), edge_counts)
-        check_ends(edges, node_counts, graph)
         order = np.lexsort((edges[0], edges[1], graph))
         if parts.get("edge_attr") is not None:
             parts["edge_attr"] = parts["edge_attr"][order]

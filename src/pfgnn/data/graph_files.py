@@ -122,8 +122,9 @@ def _json_sample(line: str) -> Sample:
     edges = _rows("edges", content["edges"])
     x, edge_attr = (None if content.get(name) is None else _rows(name, content[name]) for name in ("x", "edge_attr"))
     y = content["y"] if isinstance(content["y"], list) else [content["y"]]
-    if not y or not all(type(value) in (int, float) and math.isfinite(value) for value in y):
-        raise InputError(f"y must be a finite number or a list of them, but it is {content['y']}")
+    y = [math.nan if value is None else value for value in y]
+    if not y or not all(type(value) in (int, float) and not math.isinf(value) for value in y):
+        raise InputError(f"y must be a finite number, null if unknown, or a list of them, but it is {content['y']}")
     return _sample(Graph(content["num_nodes"], edges, x, edge_attr), y)
 
 
@@ -140,12 +141,13 @@ def _sample(graph: Graph, y: list[float]) -> Sample:
 
 
 def _number(text: str, what: str) -> float:
+    """A target as a number. An empty text or "nan" is NaN, an unknown target."""
     try:
-        value = float(text)
+        value = float(text or "nan")
     except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"{what} must be a finite number, but it is {text!r}")
+        value = math.inf
+    if math.isinf(value):
+        raise InputError(f"{what} must be a finite number, or empty or nan if unknown, but it is {text!r}")
     return value
 
 

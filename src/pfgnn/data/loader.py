@@ -169,15 +169,19 @@ class Loader:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[GraphBatch]:
         """The batches of one epoch, from batch ``start`` on. With ``shuffle``, each epoch has its own order."""
-        order = self.graphs
-        if self.shuffle:
-            order = np.random.default_rng([self.seed, number]).permutation(order)
-        order = self._own(order[start * self.batch_size :])
+        order = self.order(number, start)
         batch_size = -(-self.batch_size // self.world)
         stride = batch_size * max(1, self.resident.graphs_at_once // batch_size)
         for begin in range(0, len(order), stride):
             for batch in self.resident.batches(order[begin : begin + stride], batch_size):
                 yield batch if self.pad is None else pad_batch(batch, *self.pad)
+
+    def order(self, number: int, start: int = 0) -> Indices:
+        """The numbers of this device's graphs in one epoch, from batch ``start`` on."""
+        order = self.graphs
+        if self.shuffle:
+            order = np.random.default_rng([self.seed, number]).permutation(order)
+        return self._own(order[start * self.batch_size :])
 
     def _own(self, order: Indices) -> Indices:
         """The graphs of every batch that belong to this device."""

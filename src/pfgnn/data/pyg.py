@@ -94,7 +94,8 @@ def _rows(graph: "Data", name: str, several: bool = True) -> Array | None:
     value = getattr(graph, name, None)
     if value is None:
         return None
-    array: Array = torch.as_tensor(value).detach().cpu().numpy()
+    tensor = torch.as_tensor(value).detach().cpu()
+    array: Array = (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()  # numpy has no bfloat16
     if not several:
         return array.reshape(1, -1)
     return array[:, None] if array.ndim == 1 else array

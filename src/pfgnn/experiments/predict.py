@@ -21,6 +21,7 @@ from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.run import load_weights
 from pfgnn.experiments.run_directory import CONFIG, read_record
 from pfgnn.files import write_atomically
+from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.training.checkpoint import BEST, LAST, read_checkpoint
 from pfgnn.training.devices import make_fabric
@@ -126,10 +127,11 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0
         if not graphs:
             raise InputError(f"{path} must hold one graph per line, but it holds no graph")
         rows = sum(graph.num_nodes for graph in graphs) if inputs.task.level == "node" else len(graphs)
-        dataset = Dataset.from_graphs(graphs, np.zeros((rows, 1), dtype=np.int64), inputs.task)
+        dataset = Dataset.from_graphs(graphs, _no_targets(inputs.task, rows), inputs.task)
     elif path.suffix == ".csv":
         smiles = _column(path, smiles_column)
-        dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, encoded), inputs.task)
+        y = _no_targets(inputs.task, len(smiles))
+        dataset = Dataset.from_smiles(smiles, y, _features(inputs, encoded), inputs.task)
     else:
         raise InputError(f"{path} must end in one of .g6, .s6, .csv, .pfgnn, but it ends in {path.suffix!r}")
     return dataset
@@ -187,6 +189,11 @@ def _features(inputs: Inputs, encoded: int) -> str:
         if channels == inputs.in_channels:
             return name
     raise InputError("the run must be trained on features of molecules to predict from SMILES, but it is not")
+
+
+def _no_targets(task: Task, rows: int) -> IntArray:
+    """Placeholders for the targets of new graphs."""
+    return np.zeros((rows, 1 if task.loss in CLASS_LOSSES else task.outputs), dtype=np.int64)
 
 
 def _names(task: Task) -> list[str]:
