@@ -1,7 +1,7 @@
 """Helper functions for the arrays of a dataset: check them, join them, and give them small dtypes."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,33 @@ from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError
 
 Array = npt.NDArray[Any]
+Item = TypeVar("Item")
+
+
+def check_arrays(**arrays: object) -> None:
+    """Raise an InputTypeError unless each value is a numpy array, or None if it is optional."""
+    for name, array in arrays.items():
+        optional = name not in ("node_counts", "edge_counts", "edges", "y")
+        if not isinstance(array, np.ndarray) and not (array is None and optional):
+            raise InputTypeError(f"{name} must be a numpy array, but it is a {type(array).__name__}")
+
+
+def check_items(name: str, items: Iterable[Item], kind: type = object) -> list[Item]:
+    """Return the items as a list. Raise an InputTypeError unless they are several objects of one type.
+
+    Args:
+        name: Name of the argument, for the message.
+        items: Value that the caller gave.
+        kind: The type of each item.
+    """
+    if not isinstance(items, Iterable) or isinstance(items, str | bytes):
+        raise InputTypeError(f"{name} must be a sequence, such as a list, but it is a {type(items).__name__}")
+    found = list(items)
+    for place, item in enumerate(found):
+        if not isinstance(item, kind):
+            came = "None" if item is None else f"a {type(item).__name__}"
+            raise InputTypeError(f"{name} must hold objects of type {kind.__name__}, but item {place} is {came}")
+    return found
 
 
 def check_numbers(name: str, numbers: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:
@@ -116,5 +143,7 @@ def check_categories(name: str, categories: tuple[int, ...] | None, of: str, arr
         array: The array.
     """
     columns = 0 if array is None else array.shape[1]
+    if categories is not None and not isinstance(categories, Sequence):
+        raise InputTypeError(f"{name} must be a sequence of ints, but it is {categories!r}")
     if categories is not None and len(categories) != columns:
         raise InputError(f"{name} must have one entry for each of {columns} columns of {of}, but has {len(categories)}")

@@ -180,6 +180,10 @@ def as_batch(
         node_key: A number per node, shape [N], see GraphBatch. Replaces the node_key of x.
     """
     if isinstance(x, Tensor) or x is None or not hasattr(x, "edge_index"):
+        if x is not None and not isinstance(x, Tensor):
+            raise InputTypeError(
+                f"x must be a torch tensor, or a GraphBatch or a PyG Data or Batch, but it is a {type(x).__name__}"
+            )
         if edge_index is None:
             raise InputError("edge_index must be given, unless a GraphBatch or a PyG Data holds it")
         return GraphBatch.from_tensors(x, edge_index, edge_attr, batch, graph_key=graph_key, node_key=node_key)
@@ -234,6 +238,8 @@ def _check_key(argument: str, key: Tensor, length: int) -> Tensor:
 def _num_nodes(x: Tensor | None, batch: Tensor | None) -> int:
     if x is None and batch is None:
         raise InputError("x is None, so batch must be given to say how many nodes there are")
+    if x is not None and x.is_complex():
+        raise InputTypeError(f"x must hold real numbers, but it has dtype {_name(x)}")
     if x is not None and x.dim() != 2:
         raise InputError(f"x must have shape [N, F], but it has {list(x.shape)}")
     if batch is not None and batch.dtype != torch.int64:

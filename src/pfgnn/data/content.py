@@ -1,15 +1,50 @@
-"""Checks of what the arrays of a dataset hold. Their shapes are checked before."""
+"""Checks of a dataset: the types of its fields, the shapes of its arrays, and what they hold."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pfgnn.data.arrays import Array
+from pfgnn.data.arrays import Array, check_arrays, check_categories, check_edges, check_numbers, check_rows
 from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
     from pfgnn.data.dataset import Dataset
+
+
+def check_types(dataset: "Dataset") -> None:
+    """Raise an InputTypeError for the first field that has the wrong type."""
+    if not isinstance(dataset.task, Task):
+        raise InputTypeError(f"task must be a Task, but it is {dataset.task!r}")
+    if not isinstance(dataset.name, str):
+        raise InputTypeError(f"name must be a string, but it is {dataset.name!r}")
+    names = ("node_counts", "edge_counts", "edges", "y", "x", "edge_attr", "pos", "pairs")
+    check_arrays(**{name: getattr(dataset, name) for name in names})
+    for name in ("splits", "about"):
+        if not isinstance(found := getattr(dataset, name), Mapping):
+            raise InputTypeError(f"{name} must be a mapping, such as a dict, but it is a {type(found).__name__}")
+
+
+def check_shapes(dataset: "Dataset") -> None:
+    """Raise an InputError for the first array whose shape does not fit."""
+    G, N, E = len(dataset), int(dataset.node_counts.sum()), int(dataset.edge_counts.sum())
+    if G == 0:
+        raise InputError(f"the dataset {dataset.name} must have at least one graph, but it is empty")
+    if dataset.node_counts.min() < 1:
+        raise InputError(f"every graph must have a node, but graph {int(dataset.node_counts.argmin())} has none")
+    check_rows("edge_counts", dataset.edge_counts, G, "graphs", axes=1)
+    check_rows("key", dataset.key, G, "graphs", axes=1)
+    check_rows("y", dataset.y, *((N, "nodes") if dataset.task.level == "node" else (G, "graphs")))
+    check_rows("x", dataset.x, N, "nodes")
+    check_rows("pos", dataset.pos, N, "nodes")
+    check_edges(dataset.edges, dataset.edge_attr, E)
+    check_categories("node_categories", dataset.node_categories, "x", dataset.x)
+    check_categories("edge_categories", dataset.edge_categories, "edge_attr", dataset.edge_attr)
+    if dataset.pairs is not None:
+        check_numbers("pairs", dataset.pairs.reshape(-1), G)
+        if dataset.pairs.ndim != 2 or dataset.pairs.shape[1] != 2:
+            raise InputError(f"pairs must have shape [P, 2], but it has {list(dataset.pairs.shape)}")
 
 
 def check_content(dataset: "Dataset") -> None:
@@ -25,8 +60,6 @@ def check_content(dataset: "Dataset") -> None:
     _check_features("x", dataset.x, dataset.node_categories, nodes)
     _check_features("edge_attr", dataset.edge_attr, dataset.edge_categories, edges)
     _check_features("pos", dataset.pos, None, nodes)
-    if dataset.pairs is not None and (dataset.pairs.ndim != 2 or dataset.pairs.shape[1] != 2):
-        raise InputError(f"pairs must have shape [P, 2], but it has {list(dataset.pairs.shape)}")
     _check_targets(dataset.y, dataset.task, nodes if dataset.task.level == "node" else np.ones_like(nodes))
 
 

@@ -7,12 +7,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pfgnn.data.arrays import check_numbers
+from pfgnn.arguments import check_flag, check_positive
+from pfgnn.data.arrays import check_items, check_numbers
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.padding import choose_multiples, pad_batch
 from pfgnn.data.task import CLASS_LOSSES
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 
 Indices = npt.NDArray[np.int64]
 
@@ -148,9 +149,18 @@ class Loader:
         rank: int = 0,
         world: int = 1,
     ) -> None:
-        for name, value in (("batch_size", batch_size), ("pad", min(pad or [1])), ("world", world)):
-            if value < 1:
-                raise InputError(f"{name} must be at least 1, but it is {value}")
+        if not isinstance(dataset, Dataset | Resident):
+            raise InputTypeError(f"dataset must be a Dataset or a Resident, but it is a {type(dataset).__name__}")
+        for name, value, least in (
+            ("batch_size", batch_size, 1),
+            ("world", world, 1),
+            ("rank", rank, 0),
+            ("seed", seed, 0),
+        ):
+            check_positive(name, value, least)
+        check_flag("shuffle", shuffle)
+        for multiple in check_items("pad", () if pad is None else pad):
+            check_positive("pad", multiple)
         self.epochs_begun = 0
         self.resident = dataset if isinstance(dataset, Resident) else Resident(dataset)
         total = len(self.resident.node_counts)

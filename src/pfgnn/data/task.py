@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pfgnn.errors import InputError
+from pfgnn.arguments import check_number, check_positive
+from pfgnn.errors import InputError, InputTypeError
 
 LEVELS = ("graph", "node", "pair")
 CLASS_LOSSES = ("cross_entropy", "weighted_cross_entropy")  # their targets are class numbers
@@ -40,11 +41,15 @@ class Task:
         ):
             if value not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {value!r}")
-        if self.outputs < 1:
-            raise InputError(f"outputs must be at least 1, but it is {self.outputs}")
+        check_positive("outputs", self.outputs)
         for name, values in (("targets", self.targets), ("scales", self.scales)):
+            if not isinstance(values, tuple | list):
+                raise InputTypeError(f"{name} must be a tuple, but it is {values!r}")
             if values and len(values) != self.outputs:
                 raise InputError(f"{name} must have one entry for each of {self.outputs} outputs, not {len(values)}")
+        for scale in self.scales:
+            if not check_number("scales", scale) > 0:
+                raise InputError(f"scales must be above 0, but one is {scale}")
 
     def to_json(self) -> dict[str, Any]:
         """The task as a dictionary of values that JSON can store."""

@@ -72,15 +72,11 @@ class Graph:
         edge_attr: npt.ArrayLike | None = None,
     ) -> Self:
         """Build a graph from array-likes, such as lists. The arguments are those of `Graph`."""
-        pairs = np.asarray(edges)
+        pairs = _as_array(edges, "edges")
         if pairs.shape == (0,):  # numpy gives an empty list one axis and a float dtype
             pairs = np.zeros((0, 2), dtype=np.int64)
-        return cls(
-            num_nodes,
-            pairs,
-            None if x is None else np.asarray(x),
-            None if edge_attr is None else np.asarray(edge_attr),
-        )
+        labels = (("x", x), ("edge_attr", edge_attr))
+        return cls(num_nodes, pairs, *(None if rows is None else _as_array(rows, name) for name, rows in labels))
 
     def __eq__(self, other: object) -> bool:
         """Whether both graphs have the same nodes, edges and label values. Isomorphic graphs can be unequal."""
@@ -191,6 +187,13 @@ def _stack(labels: list[Array | None], name: str) -> Array | None:
             f"but {len(present)} of {len(labels)} graphs have it, with {widths} columns"
         )
     return np.concatenate(present)
+
+
+def _as_array(rows: npt.ArrayLike, name: str) -> Array:
+    try:
+        return np.asarray(rows)
+    except ValueError:
+        raise InputError(f"{name} must have rows of the same length, but they differ") from None
 
 
 def _same_labels(left: Array | None, right: Array | None) -> bool:

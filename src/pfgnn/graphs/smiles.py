@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pfgnn.errors import InputError, MissingPackageError
+from pfgnn.errors import InputError, InputTypeError, MissingPackageError
 from pfgnn.graphs.graph import Graph
 
 BOND_TYPES = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 4}
@@ -22,11 +22,7 @@ def from_smiles(smiles: str) -> Graph:
         A graph with `x` = (atomic number, formal charge, number of hydrogens), int64 [n, 3], and `edge_attr` = bond
         type (1 single, 2 double, 3 triple, 4 aromatic), int64 [m, 1].
     """
-    chem, base = rdkit_modules()
-    with base.BlockLogs():
-        molecule = chem.MolFromSmiles(smiles)
-    if molecule is None:
-        raise InputError(f"smiles {smiles!r} is not a valid molecule")
+    molecule = parse_smiles(smiles)
     if molecule.GetNumAtoms() == 0:
         raise InputError(f"smiles {smiles!r} has no atoms, but a graph has at least 1 node")
     x = [(atom.GetAtomicNum(), atom.GetFormalCharge(), atom.GetTotalNumHs()) for atom in molecule.GetAtoms()]
@@ -34,6 +30,18 @@ def from_smiles(smiles: str) -> Graph:
     edges = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
     types = [_bond_number(bond, smiles) for bond in bonds]
     return Graph.from_edges(len(x), edges, np.array(x), np.array(types, dtype=np.int64).reshape(-1, 1))
+
+
+def parse_smiles(smiles: str) -> Any:
+    """Read a SMILES as RDKit's molecule."""
+    if not isinstance(smiles, str):
+        raise InputTypeError(f"smiles must be a string, but it is {smiles!r}")
+    chem, base = rdkit_modules()
+    with base.BlockLogs():
+        molecule = chem.MolFromSmiles(smiles)
+    if molecule is None:
+        raise InputError(f"smiles {smiles!r} is not a valid molecule")
+    return molecule
 
 
 def to_smiles(graph: Graph) -> str:
