@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 from rich.table import Table
 
+from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console
 from pfgnn.errors import InputError
 from pfgnn.files import write_atomically
@@ -123,8 +124,7 @@ def convert(
 
     from pfgnn.data.convert import convert as convert_file
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console) as bar:
+    with Progress(*bar_columns(), console=console) as bar:
         shown = bar.add_task(path.name, total=None)
         done = convert_file(
             path,
