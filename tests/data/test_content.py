@@ -1,6 +1,7 @@
 """What the arrays of a dataset hold is checked, however the dataset was made. The graph is named."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from tests.data.dataset_samples import DOT, EDGE, NODES, PATH, TASK, Y, example
 
 from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.packed import read_packed, write_packed
 from pfgnn.data.task import Task
 
 CLASSES = Task("graph", 2, "cross_entropy", "accuracy")
@@ -71,3 +73,14 @@ def test_targets_may_be_unknown() -> None:
     classes = np.array([[0.0], [math.nan], [1.0]])
     np.testing.assert_array_equal(Dataset.from_graphs([PATH, EDGE, DOT], classes, CLASSES)[1:].y, classes[1:])
     assert Dataset.from_graphs([PATH, EDGE, DOT], classes, CLASSES)[1].y.isnan().all()  # alone it may have none
+
+
+def test_a_packed_file_is_checked_too(tmp_path: Path) -> None:
+    """Its checksums say that it is whole, but not that a model can use it."""
+    example(x=np.ones((6, 2)), node_categories=None).save(tmp_path / "good.pfgnn")
+    arrays, meta = read_packed(tmp_path / "good.pfgnn")
+    x = arrays["x"].copy()
+    x[4] = math.nan
+    write_packed(tmp_path / "bad.pfgnn", {**arrays, "x": x}, meta)
+    with pytest.raises(ValueError, match="x must be finite, but graph 1 has nan"):
+        Dataset.open(tmp_path / "bad.pfgnn")
