@@ -1,8 +1,10 @@
 """Checks of arguments. Each raises an error whose message names the argument, its value and what is allowed."""
 
+import math
 import operator
 from collections.abc import Mapping
-from typing import SupportsIndex, TypeVar
+from numbers import Real
+from typing import SupportsFloat, SupportsIndex, TypeVar
 
 from pfgnn.errors import InputError, InputTypeError, shown
 
@@ -39,3 +41,29 @@ def check_positive(argument: str, value: SupportsIndex, least: int = 1, most: in
     if most is not None and number > most:
         raise InputError(f"{argument} must be at most {most}, but it is {shown(number)}")
     return number
+
+
+def check_number(argument: str, value: SupportsFloat) -> float:
+    """Return the value as a float, or raise an InputTypeError or InputError unless it is a finite number.
+
+    Args:
+        argument: Name of the argument, for the message.
+        value: Value that the caller gave.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputTypeError(f"{argument} must be a number, but it is {shown(value)}")
+    if not math.isfinite(value):
+        raise InputError(f"{argument} must be finite, but it is {value}")
+    return float(value)
+
+
+def check_flag(argument: str, value: object) -> bool:
+    """Return the value, or raise an InputTypeError unless it is True or False.
+
+    Args:
+        argument: Name of the argument, for the message.
+        value: Value that the caller gave.
+    """
+    if not isinstance(value, bool):
+        raise InputTypeError(f"{argument} must be True or False, but it is {shown(value)}")
+    return value

@@ -29,7 +29,7 @@ def random_dataset(seed: int, graphs: int, task: Task = CLASSES, nodes: int = 6,
     edges = np.concatenate([np.stack(np.nonzero(matrix)) for matrix in chosen], axis=1)
     N, E = int(node_counts.sum()), edges.shape[1]
     rows = N if task.level == "node" else graphs
-    y = rng.random((rows, 2)) if task.loss == "l1" else rng.integers(0, task.outputs, (rows, 1))
+    y = rng.random((rows, task.outputs)) if task.loss == "l1" else rng.integers(0, task.outputs, (rows, 1))
     parts: dict[str, Any] = {
         "x": rng.integers(0, 5, (N, 2)),
         "edge_attr": rng.integers(0, 4, (E, 1)),

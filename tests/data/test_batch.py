@@ -8,6 +8,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.model import GIN, GINE, PFGNN
 
 X = torch.zeros(4, 2)
+BAD = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, torch.inf], [0.0, 0.0]])  # not finite in the second graph
 EDGES = torch.tensor([[0, 1], [1, 0]])
 BATCH = torch.tensor([0, 0, 1, 1])
 
@@ -25,14 +26,16 @@ def test_sizes_and_first_nodes() -> None:
         (X[:0], EDGES[:, :0], None, None, ValueError, "the batch is empty: x must hold at least one node"),
         (None, EDGES, None, None, ValueError, "x is None, so batch must be given to say how many nodes there are"),
         (X[0], EDGES, None, None, ValueError, r"x must have shape \[N, F\], but it has \[2\]"),
-        (X * torch.nan, EDGES, None, None, ValueError, "x must be finite, but it holds NaN or infinity"),
+        (X * torch.nan, EDGES, None, None, ValueError, "x must be finite, but in graph 0 it holds NaN or infinity"),
+        (BAD, EDGES, None, BATCH, ValueError, "x must be finite, but in graph 1 it holds NaN or infinity"),
         (X, EDGES + 3, None, None, ValueError, r"edge_index must lie in 0..3 for 4 nodes, but it spans 3..4"),
         (X, EDGES - 1, None, None, ValueError, r"edge_index must lie in 0..3 for 4 nodes, but it spans -1..0"),
         (X, EDGES.int(), None, None, TypeError, "edge_index must have dtype int64, but it has int32"),
         (X, EDGES.float(), None, None, TypeError, "edge_index must have dtype int64, but it has float32"),
         (X, EDGES[0], None, None, ValueError, r"edge_index must have shape \[2, E\], but it has \[2\]"),
         (X, EDGES, X, None, ValueError, r"edge_attr must have one row for each of 2 edges, but its shape is \[4, 2\]"),
-        (X, EDGES, torch.full((2, 1), torch.inf), None, ValueError, "edge_attr must be finite"),
+        (X, EDGES, torch.full((2, 1), torch.inf), None, ValueError, "edge_attr must be finite, but in graph 0"),
+        (X, EDGES, torch.full((2,), torch.inf), None, ValueError, "edge_attr must be finite, but in graph 0"),
         (X, EDGES, None, BATCH.flip(0), ValueError, "batch must be sorted and not negative, but it is not"),
         (X, EDGES, None, BATCH * 2, ValueError, "batch must name every graph from 0 on, but graph 1 has no node"),
         (X, EDGES, None, BATCH[:3], ValueError, "batch must have one entry per node, but it has 3 for 4 rows of x"),

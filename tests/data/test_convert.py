@@ -64,14 +64,14 @@ def test_csv_takes_all_other_columns_by_default_and_may_be_gzipped(tmp_path: Pat
 
 
 def test_csv_rejects_are_collected_by_line(tmp_path: Path) -> None:
-    text = CSV + "bad,C1,1,1\nsulfur,S,1,1\nodd,C,one,1\nempty,C,1,\nshort,C\ngood,C,1,1\n"
+    text = CSV + "bad,C1,1,1\nsulfur,S,1,1\nodd,C,one,1\nhuge,C,1,inf\nshort,C\ngood,C,1,1\n"
     dataset, rejects, smiles = csv(tmp_path, text, on_error="skip")
-    assert (len(dataset), smiles) == (5, ["O", "CO", "N", "C", "C"])
-    assert np.isnan(dataset.y[3, 1])
+    assert (len(dataset), smiles) == (4, ["O", "CO", "N", "C"])
     assert rejects == [
         Reject(6, "smiles 'C1' is not a valid molecule"),
         Reject(7, "smiles 'S': atom type must be one of H, C, N, O, F, but it is S"),
         Reject(8, "column 'mu' must be a finite number, but it is 'one'"),
+        Reject(9, "column 'gap' must be a finite number, but it is 'inf'"),
         Reject(10, "there are 2 entries, but the header has 4"),
     ]
     with pytest.raises(ValueError, match=r"^table.csv, line 6: smiles 'C1' is not a valid molecule$"):

@@ -1,5 +1,6 @@
 """The dataset: what it refuses, where it comes from, and that a file brings it back."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def test_random_graphs_come_back() -> None:
 
 
 def test_a_directed_graph_is_no_graph() -> None:
-    one_way = example(edges=np.array([[1, 0, 2, 1, 1, 0], [0, 1, 1, 1, 0, 1]]))
+    one_way = example(edges=np.array([[1, 0, 1, 2, 1, 0], [0, 1, 1, 1, 0, 1]]))
     with pytest.raises(ValueError, match="without its reverse"):
         one_way.graph(0)
     with pytest.raises(ValueError, match=r"graphs must lie in 0..2, but it spans 3..3"):
@@ -94,8 +95,9 @@ def test_a_split_must_hold_numbers() -> None:
     [
         (["a", "b", "c"], TypeError, "y must hold numbers, but it has dtype <U1"),
         ([1, None, 2], TypeError, "y must hold numbers, but it has dtype object"),
-        ([0.5, float("nan"), 1], ValueError, "y must be finite, but it holds NaN or infinity"),
-        ([0.5, float("inf"), 1], ValueError, "y must be finite, but it holds NaN or infinity"),
+        ([math.nan] * 3, ValueError, "y must have a value of every target, but target 0 is NaN in all rows"),
+        ([[1, math.nan]] * 3, ValueError, "y must have a value of every target, but target 1 is NaN in all rows"),
+        ([0.5, math.inf, 1], ValueError, "y must be finite, or NaN if unknown, but graph 1 has inf"),
         ([[1], [1, 2], [3]], ValueError, "y must have rows of the same length, but they differ"),
         (5, ValueError, r"y must have shape \[R\] or \[R, C\], but it has \[\]"),
         ([0, 1], ValueError, "y must have one row for each of 3 graphs, but it has 2"),
@@ -140,7 +142,7 @@ def test_bad_arrays_get_one_sentence(changes: dict[str, Any], sentence: str) -> 
 
 @pytest.mark.parametrize("level", ["graph", "node"])
 def test_a_subset_equals_a_loop(level: str) -> None:
-    whole = example() if level == "graph" else example(task=NODES, y=np.arange(6)[:, None])
+    whole = example() if level == "graph" else example(task=NODES, y=np.arange(6)[:, None] % 2)
     chosen = [2, 0, 0, 1]
     part = whole.subset(chosen)
     nodes = [range(0, 3), range(3, 5), range(5, 6)]

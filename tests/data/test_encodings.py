@@ -135,13 +135,6 @@ def test_the_rest_stays() -> None:
     assert found.splits["train"].tolist() == list(range(5))
 
 
-@pytest.mark.parametrize("value", [[[2, 0]], [[-1, 0]], [[0, 3]]])
-def test_a_category_beyond_its_count_gets_one_sentence(value: list[list[int]]) -> None:
-    made = dataset([CASES["one node"]], x=np.array(value), node_categories=(2, 3))
-    with pytest.raises(ValueError, match=r"column [01] of x in cases must lie in 0\.\.[12], as node_categories"):
-        random_walks(made, 2)
-
-
 @pytest.mark.parametrize(
     ("length", "error", "sentence"),
     [

@@ -159,5 +159,5 @@ def test_splits_may_be_lists(tmp_path: Path) -> None:
 
 
 def test_one_string_is_not_a_sequence_of_smiles() -> None:
-    with pytest.raises(TypeError, match="smiles must be a sequence of SMILES, but it is one string, 'CCO'"):
+    with pytest.raises(TypeError, match="smiles must be a sequence, such as a list, but it is a str"):
         Dataset.from_smiles("CCO", [1.0])

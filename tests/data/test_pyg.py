@@ -125,11 +125,15 @@ def test_tensors_may_require_gradients_and_live_on_a_device(device: torch.device
         ([graph(edge_attr=torch.ones(4, 1)), graph()], "edge_attr must be there for all .* but 1 of 2 graphs have it"),
         ([graph(), graph(y=None)], "y must be there for all .* but 1 of 2 graphs have it"),
         ([graph(y=None)], "data must have y, but no graph has it"),
-        ([graph(y=torch.tensor([torch.nan]))], "y must be finite, but it holds NaN or infinity"),
+        ([graph(y=torch.tensor([torch.nan]))], "y must have a value of every target, but target 0 is NaN in all rows"),
+        ([graph(), graph(y=torch.tensor([torch.inf]))], "y must be finite, or NaN if unknown, but graph 1 has inf"),
+        ([graph(), graph(x=torch.full((3, 2), torch.nan))], "x must be finite, but graph 1 has nan"),
+        ([graph(edge_attr=torch.full((4, 1), torch.inf))], "edge_attr must be finite, but graph 0 has inf"),
+        ([graph(), graph(x=torch.full((3, 2), torch.nan, dtype=torch.bfloat16))], "x must be finite, but graph 1 has"),
         ([graph(), graph(edge_index=None)], "edge_index must be given, .*, but in graph 1 it is None"),
         ([graph(edge_index=EDGES.T)], r"edge_index must have shape \[2, e\], but in graph 0 it has \[4, 2\]"),
         ([graph(edge_attr=torch.ones(3, 1))], "edge_attr must have one row for each of 4 edges, but it has 3"),
-        ([graph(edge_index=EDGES + 1)], r"edges must join nodes 0..2 in graph 0, but it has the edge \(2, 3\)"),
+        ([graph(edge_index=EDGES + 1)], r"edges must join nodes 0..2 in graph 0, but it has the edge \(3, 2\)"),
     ],
 )
 def test_what_does_not_fit_gets_one_sentence(graphs: list[Data], sentence: str) -> None:

@@ -96,7 +96,9 @@ def test_loops_and_repeated_edges_are_left_out(tmp_path: Path) -> None:
         ({"node_labels": "9" * 30}, r"^SMALL_node_labels.txt, line 1: '9{30}' is not an integer$"),
         ({"edge_labels": "1\n" * 9}, r"SMALL_edge_labels.txt must have 8 lines, one for each edge, but it has 9$"),
         ({"graph_labels": "1\n"}, r"SMALL_graph_labels.txt must have 2 lines, one for each graph, but it has 1$"),
-        ({"graph_attributes": "1\nnan\n"}, r"^SMALL_graph_attributes.txt, line 2: 'nan' is not a finite number$"),
+        ({"graph_attributes": "nan\ninf\n"}, r"^SMALL_graph_attributes.txt, line 2: 'inf' is not a finite number$"),
+        ({"graph_attributes": "nan\nnan\n"}, "y must have a value of every target, but target 0 is NaN in all rows"),
+        ({"node_attributes": "nan\n" * 6}, r"^SMALL_node_attributes.txt, line 1: 'nan' is not a finite number$"),
         ({"node_attributes": "é\n"}, r"^SMALL_node_attributes.txt, line 1: '.*' is not a finite number$"),
     ],
 )

@@ -1,16 +1,18 @@
 """The published facts, checked on the files where they are there, and that a wrong dataset is found out."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pfgnn.data import load
+from pfgnn.data import Dataset, load
 from pfgnn.data.catalogue import ENTRIES
 from pfgnn.data.load import find
 from pfgnn.data.loader import Loader
-from pfgnn.data.verify import FACTS, content_hash, verify
+from pfgnn.data.verify import FACTS, content_hash, statistics, verify
+from pfgnn.graphs import circulant
 
 
 def test_every_dataset_has_facts() -> None:
@@ -27,6 +29,18 @@ def test_published_facts_hold_and_the_dataset_iterates(name: str, data_dir: Path
     batch = next(iter(Loader(dataset, batch_size=8)))
     assert batch.num_graphs == 8
     assert len(batch.tensors()["y"]) == (len(batch.batch) if dataset.task.level == "node" else 8)
+
+
+def test_unknown_targets_are_counted_and_have_no_part_in_the_moments() -> None:
+    parts = {"train": np.arange(3), "test": np.array([3])}
+    y = [0.5, math.nan, 1.5, math.nan]
+    facts = statistics(Dataset.from_graphs([circulant(5, [1])] * 4, y, name="own", splits=parts))
+    assert {fact: value for fact, value in facts.items() if "y " in fact or "unknown" in fact} == {
+        "train unknown targets": 1,
+        "train y mean": 1.0,
+        "train y std": 0.70711,
+        "test unknown targets": 1,
+    }
 
 
 def test_one_changed_number_is_found_out() -> None:

@@ -166,3 +166,16 @@ def test_a_dataset_without_pairs_is_refused(sr25: Dataset) -> None:
 def test_too_few_draws_are_refused(sr25: Dataset) -> None:
     with pytest.raises(ValueError, match="at least 17 to test 15 columns, but they are 16"):
         run(Noisy(1.0), sr25, replace(SMALL, draws=8))
+
+
+def test_outputs_that_are_not_finite_are_no_equal_outputs(sr25: Dataset) -> None:
+    """NaN differs from nothing, so such graphs would count as not told apart."""
+
+    class Broken(Drifting):
+        def forward(self, batch: GraphBatch, **_: Any) -> SimpleNamespace:
+            found = super().forward(batch)
+            wrong = batch.tensors()["x"][batch.first] == 7
+            return SimpleNamespace(prediction=found.prediction, embedding=found.embedding.masked_fill(wrong, torch.nan))
+
+    with pytest.raises(ValueError, match="a prediction must be finite, but that of graph 7 is nan"):
+        run(Broken(), sr25, batch_size=4)

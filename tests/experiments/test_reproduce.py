@@ -133,6 +133,13 @@ def test_every_run_is_run_once_and_gathered(stage: Stage, monkeypatch: pytest.Mo
     assert len(stage.calls()) == 7
 
 
+def test_the_runs_have_as_many_threads_as_is_said(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.stub(monkeypatch)
+    assert stage.reproduce(threads=3, seeds=1, rows=["b"]) == []
+    [run] = json.loads((stage.folder / "results" / "tiny" / "b.json").read_text())["runs"]
+    assert run["results"][1] == "3"
+
+
 def test_what_is_gathered_or_finished_is_not_run_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.stub(monkeypatch)
     stage.reproduce(rows=["a"], seeds=1)

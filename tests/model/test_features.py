@@ -42,11 +42,13 @@ def test_features_that_do_not_fit(
 
 
 def test_bad_channels() -> None:
-    with pytest.raises(ValueError, match="x channels must be at least 0, but it is -1"):
+    with pytest.raises(ValueError, match="in_channels must be at least 0, but it is -1"):
         encoder("x", -1, 4)
-    with pytest.raises(ValueError, match="x channels must list the categories of at least one column, but it is empty"):
+    with pytest.raises(
+        ValueError, match="in_channels must list the categories of at least one column, but it is empty"
+    ):
         encoder("x", [], 4)
-    with pytest.raises(TypeError, match=r"x channels must be an int, but it is 2.5"):
+    with pytest.raises(TypeError, match=r"in_channels must be an int, but it is 2.5"):
         encoder("x", 2.5, 4)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="x categories must be at least 1, but it is 0"):
+    with pytest.raises(ValueError, match="an entry of in_channels must be at least 1, but it is 0"):
         encoder("x", [0], 4)

@@ -156,7 +156,7 @@ class TestBadInput:
             model(x, edge_index)
         with pytest.raises(ValueError, match="x is None, but the model was built with in_channels"):
             model(None, edge_index, edge_attr, batch=torch.zeros(12, dtype=torch.int64))
-        with pytest.raises(ValueError, match="x must be finite, but it holds NaN or infinity"):
+        with pytest.raises(ValueError, match="x must be finite, but in graph 0 it holds NaN or infinity"):
             model(x * torch.nan, edge_index, edge_attr)
 
     def test_chunks_with_batch_norm_in_training(self) -> None:

@@ -159,3 +159,15 @@ def test_graphs_without_edges(device: torch.device) -> None:
 def test_more_particles_than_the_kernels_resample(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "MAX_PARTICLES", 2)
     assert_twins(PFGNN.paper(GIN(D, layers=1), 2, in_channels=D, steps=2, particles=3), device)
+
+
+def test_edges_in_no_order(device: torch.device) -> None:
+    """A kernel needs edges that are sorted by target: a call with tensors sorts them."""
+    model = PFGNN.paper(GIN(D, layers=1), 2, in_channels=D, steps=1, particles=3).to(device)
+    edges = torch.tensor([[3, 0, 4, 2, 1, 1], [4, 1, 3, 1, 0, 2]], device=device)
+    x, batch = torch.randn(5, D, device=device), torch.tensor([0, 0, 0, 1, 1], device=device)
+    with use("plain"):
+        want = model(x, edges, batch=batch, seed=5).prediction
+    with use("triton"):
+        found = model(x, edges, batch=batch, seed=5).prediction
+    torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-5)

@@ -72,6 +72,30 @@ def test_a_nodes_l1() -> None:
     assert losses(Task("node", 1, "l1", "mae"), z, y).tolist() == [3.0, 4.0]
 
 
+@pytest.mark.parametrize("loss", ["cross_entropy", "weighted_cross_entropy"])
+def test_unknown_classes_are_left_out(loss: str) -> None:
+    """The first graph has one known node of three, and the second has none."""
+    z, weights = torch.randn(4, 3, requires_grad=True), torch.tensor([0.5, 2.0, 3.0])
+    y = torch.tensor([[math.nan], [2.0], [math.nan], [math.nan]])
+    got = losses(Task("node", 3, loss, "accuracy"), z, y, weights if loss.startswith("weighted") else None)
+    known = -z.log_softmax(1)[1, 2] * (3.0 if loss.startswith("weighted") else 1.0)
+    torch.testing.assert_close(got, torch.stack([known, torch.zeros(())]))
+    got.sum().backward()
+    assert z.grad is not None
+    assert z.grad[[0, 2, 3]].count_nonzero() == 0
+    assert z.grad.isfinite().all()
+
+
+def test_unknown_classes_have_no_part_in_the_weights() -> None:
+    y = torch.tensor([[0.0], [math.nan], [0.0], [2.0], [math.nan], [0.0]])
+    torch.testing.assert_close(class_weights(y, 4), class_weights(torch.tensor([[0], [0], [2], [0]]), 4))
+
+
+def test_a_graphs_l1_is_the_mean_over_its_known_nodes() -> None:
+    z, y = torch.tensor([[1.0], [2.0], [6.0], [4.0]]), torch.tensor([[0.0], [math.nan], [0.0], [math.nan]])
+    assert losses(Task("node", 1, "l1", "mae"), z, y).tolist() == [3.5, 0.0]
+
+
 def test_wrong_input_is_named() -> None:
     task = Task("graph", 3, "cross_entropy", "accuracy")
     with pytest.raises(ValueError, match=r"task.loss must be a loss to train with, but it is 'none'"):

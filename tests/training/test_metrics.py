@@ -87,7 +87,7 @@ def test_mae_of_several_targets_by_name() -> None:
 
 
 def test_error_ratio_divides_by_the_scales() -> None:
-    z, y = torch.tensor([[1.0, 1.0], [3.0, math.nan]]), torch.zeros(2, 2)
+    z, y = torch.tensor([[1.0, 1.0], [3.0, 7.0]]), torch.tensor([[0.0, 0.0], [0.0, math.nan]])
     got = score(Task("graph", 2, "l1", "error_ratio", ("a", "b"), (0.5, 4.0)), z, y)
     assert got == {"error_ratio": 2.125, "error_ratio/a": 4.0, "error_ratio/b": 0.25}
     with pytest.raises(ValueError, match=r"task.scales must have a scale for each target"):
@@ -101,6 +101,32 @@ def test_wrong_shapes_are_named() -> None:
         score(BINARY, torch.zeros(5, 2), torch.zeros(5, 1))
     with pytest.raises(ValueError, match="prediction must have at least one row"):
         score(BINARY, torch.zeros(0, 1), torch.zeros(0, 1))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("metric", [name for name in METRICS if name != "mean_roc_auc"])
+def test_what_is_not_finite_is_never_scored(metric: str, bad: float) -> None:
+    task = Task("graph", 1, "l1", metric, scales=(1.0,))
+    z, y = torch.tensor([[0.5], [bad], [2.0]]), torch.tensor([[0.0], [1.0], [1.0]])
+    with pytest.raises(ValueError, match=f"prediction must be finite to be scored, but row 1 has {bad}"):
+        score(task, z, y)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "mean_roc_auc", "pairs"])
+def test_rows_without_a_class_do_not_count(metric: str) -> None:
+    task, known = Task("graph", 3, "cross_entropy", metric), torch.rand(50) < 0.5
+    z, y = torch.randn(50, 3), torch.randint(3, (50, 1)).double()
+    want = score(task, z[known], y[known])
+    y[~known] = math.nan
+    assert score(task, z, y) == want
+
+
+def test_a_target_that_nobody_knows_is_named() -> None:
+    y = torch.tensor([[1.0, math.nan], [2.0, math.nan]])
+    with pytest.raises(ValueError, match="y must have a value of every target to be scored, but target alpha is NaN"):
+        score(Task("graph", 2, "l1", "mae", ("mu", "alpha")), torch.zeros(2, 2), y)
+    with pytest.raises(ValueError, match="but target 0 is NaN in all rows"):
+        score(CLASSES, torch.zeros(2, 3), y[:, 1:])
 
 
 def test_every_metric_has_a_direction() -> None:

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
+from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, make_table
 from pfgnn.errors import InputError
 from pfgnn.files import write_atomically
@@ -129,8 +130,7 @@ def convert(
 
     from pfgnn.data.convert import convert as convert_file
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console) as bar:
+    with Progress(*bar_columns(), console=console) as bar:
         shown = bar.add_task(path.name, total=None)
         done = convert_file(
             path,

@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from pfgnn.argument_checks import check_positive
+from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console
+from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.errors import InputError
 from pfgnn.setting_types import MOST_LAYERS, MOST_PARTICLES
 
@@ -24,6 +26,7 @@ def demo(
     steps: Annotated[int, typer.Option(help="T, number of steps of PF-GNN. Each step individualises a vertex.")] = 2,
     particles: Annotated[int, typer.Option(help="K, number of particles of PF-GNN.")] = 8,
     updates: Annotated[int, typer.Option(help="Number of training updates of each model.")] = 100,
+    threads: Threads = None,
 ) -> None:
     """Train GIN and PF-GNN on CSL graphs, which GIN cannot tell apart; print a table and draw pictures."""
     for name, value in {"steps": steps, "particles": particles, "updates": updates}.items():
@@ -32,6 +35,7 @@ def demo(
         raise InputError(f"seed must lie in 0..2**63 - 1, but it is {seed}")
     out.mkdir(parents=True, exist_ok=True)  # raise an error now, not after training
 
+    use_threads(threads)
     from pfgnn.data.generated import CSL_NODES, CSL_SKIPS
     from pfgnn.experiments.demo import DIRECTORIES, run_demo
     from pfgnn.experiments.run import load_weights
@@ -42,14 +46,7 @@ def demo(
     from pfgnn.report.metrics_reader import read_metrics
     from pfgnn.report.particle_path import plot_walk, record_walk
 
-    columns = (
-        TextColumn("{task.description:14}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.3f}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as bar:
+    with Progress(*bar_columns("{task.description:14}", "loss {task.fields[loss]:.3f}"), console=console) as bar:
         tasks: dict[str, TaskID] = {}
 
         def report(name: str, status: "Status") -> None:

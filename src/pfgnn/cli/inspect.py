@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
+from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, errors
 
 if TYPE_CHECKING:
@@ -32,11 +33,10 @@ def inspect(
         _draw(found[0], depth, tree)
     # Rows are printed as they are found. The last column is as wide as its numbers, so that none is cut.
     console.print("  ".join(COLUMNS), highlight=False, markup=False, soft_wrap=True)
-    columns = (TextColumn("searching"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     shown_on = console if console.is_terminal else errors
     unknown = False
     with (
-        Progress(*columns, console=shown_on, transient=True, disable=not shown_on.is_terminal) as bar,
+        Progress(*bar_columns("searching"), console=shown_on, transient=True, disable=not shown_on.is_terminal) as bar,
         Searcher(seconds) as search,
     ):
         task = bar.add_task("", total=len(found))

@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress
 
+from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, make_table
 from pfgnn.cli.stopping import going_on
+from pfgnn.cli.threads import Threads
 from pfgnn.errors import InputError
 
 Results = Annotated[Path, typer.Option(help="Folder of the records, TABLE/ROW.json.")]
@@ -41,18 +43,12 @@ def reproduce(
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Only this many seeds, from 0.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    threads: Threads = None,
 ) -> None:
     """Run what is missing in a table, continue what was stopped, and print our numbers beside the paper's."""
     from pfgnn.experiments import reproduce as running
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]} failed"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = bar_columns("{task.description}", "{task.fields[failed]} failed", elapsed=True)
     with going_on(), Progress(*columns, console=console, speed_estimate_period=float("inf")) as bar:
         shown = bar.add_task(name, total=None, failed=0)
 
@@ -68,6 +64,7 @@ def reproduce(
             rows=row or (),
             seeds=seeds,
             device=device,
+            threads=threads,
             progress=progress,
         )
     _print_table(results, name)

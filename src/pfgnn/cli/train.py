@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
+from pfgnn.cli.bars import bar_columns, fitting
 from pfgnn.cli.console import console, make_table
 from pfgnn.cli.stopping import going_on
+from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.errors import InputError, shown
 from pfgnn.files import reading
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
@@ -40,6 +42,7 @@ def train(
         bool, typer.Option("--resume-previous", help="Continue from the checkpoint before the last one.")
     ] = False,
     device: Device = "auto",
+    threads: Threads = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write metrics for TensorBoard too.")] = False,
 ) -> None:
     """Train a model and test it. --resume continues a stopped run; on a CPU the result is as without the stop."""
@@ -55,6 +58,7 @@ def train(
     if not (out / RECORD).exists():  # a finished run does not need its data
         check_data(chosen.data)
 
+    use_threads(threads)
     with going_on("--resume", instead_of=["--resume-previous"]):
         from pfgnn.experiments.run import run
 
@@ -81,6 +85,7 @@ def evaluate(
         ),
     ] = None,
     device: Device = "auto",
+    threads: Threads = None,
 ) -> None:
     """Test a trained model again, and compare the numbers with the recorded ones."""
     from pfgnn.experiments.run_directory import read_record, read_run_config
@@ -94,6 +99,7 @@ def evaluate(
         raise InputError(f"{data.file} must be the data of the run, but it is not there; --set data.name=FILE names it")
     check_data(data)
 
+    use_threads(threads)
     from pfgnn.experiments.run import evaluate_run
 
     found = evaluate_run(directory, device=device, overrides=overrides)
@@ -118,6 +124,7 @@ def predict(
     ] = None,
     smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
     device: Device = "auto",
+    threads: Threads = None,
 ) -> None:
     """Predict new graphs with a trained model. Each output has its Monte Carlo noise; the columns of a CSV are kept."""
     from pfgnn.experiments.run_directory import read_record
@@ -126,10 +133,10 @@ def predict(
     read_record(directory)
     path.stat()  # both lines raise at once if a file is missing
 
+    use_threads(threads)
     from pfgnn.experiments.predict import predict_run
 
-    columns = (TextColumn("draws"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*bar_columns("draws"), console=console, transient=True) as bar:
         task = bar.add_task("", total=draws)
         found = predict_run(
             directory,
@@ -160,27 +167,26 @@ def check_data(data: "DataConfig") -> None:
 def progress_bar() -> Iterator["Callable[[Status], None]"]:
     """Show a progress bar with losses, effective sample size, entropy, learning rate and validation metric.
 
-    Yields the function that updates the bar.
+    A narrow terminal shows the first of them. Yields the function that updates the bar.
     """
-    columns = (
-        TextColumn("epoch {task.fields[epoch]}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[text]}"),
-    )
-    with Progress(*columns, console=console) as bar:
+    with Progress(*bar_columns("epoch {task.fields[epoch]}", "{task.fields[text]}"), console=console) as bar:
         task = bar.add_task("", total=None, epoch=0, text="loading")
-        validation = ""
+        validation: list[str] = []
 
         def report(status: "Status") -> None:
             nonlocal validation
             if status.validation is not None:
-                validation = f"  validation {status.validation:.4g}"
-            text = (
-                f"loss {status.loss:.4g}  policy {status.policy_loss:.2g}  ess {status.ess:.1f}  "
-                f"entropy {status.entropy:.1f}  lr {status.learning_rate:.1e}{validation}"
-            )
+                validation = [f"validation {status.validation:.4g}"]
+            parts = [
+                f"loss {status.loss:.4g}",
+                *validation,
+                f"lr {status.learning_rate:.1e}",
+                f"entropy {status.entropy:.1f}",
+                f"ess {status.ess:.1f}",
+                f"policy {status.policy_loss:.2g}",
+            ]
+            counts = f"{status.updates}/{status.updates}"  # the widest that it will be
+            text = fitting(parts, f"epoch {status.epoch}", counts, console)
             bar.update(task, completed=status.update, total=status.updates, epoch=status.epoch, text=text)
 
         yield report

@@ -1,16 +1,43 @@
 """Helper functions for the arrays of a dataset: check them, join them, and give them small dtypes."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.graphs.arrays import ranges
 
 Array = npt.NDArray[Any]
+Item = TypeVar("Item")
+
+
+def check_arrays(**arrays: object) -> None:
+    """Raise an InputTypeError unless each value is a numpy array, or None if it is optional."""
+    for name, array in arrays.items():
+        optional = name not in ("node_counts", "edge_counts", "edges", "y")
+        if not isinstance(array, np.ndarray) and not (array is None and optional):
+            raise InputTypeError(f"{name} must be a numpy array, but it is a {type(array).__name__}")
+
+
+def check_items(name: str, items: Iterable[Item], kind: type = object) -> list[Item]:
+    """Return the items as a list. Raise an InputTypeError unless they are several objects of one type.
+
+    Args:
+        name: Name of the argument, for the message.
+        items: Value that the caller gave.
+        kind: The type of each item.
+    """
+    if not isinstance(items, Iterable) or isinstance(items, str | bytes):
+        raise InputTypeError(f"{name} must be a sequence, such as a list, but it is a {type(items).__name__}")
+    found = list(items)
+    for place, item in enumerate(found):
+        if not isinstance(item, kind):
+            came = "None" if item is None else f"a {type(item).__name__}"
+            raise InputTypeError(f"{name} must hold objects of type {kind.__name__}, but item {place} is {came}")
+    return found
 
 
 def check_numbers(name: str, numbers: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:
@@ -35,7 +62,7 @@ def shrink(array: Array) -> Array:
 
 
 def as_targets(y: npt.ArrayLike) -> Array:
-    """Targets [R] or [R, C] as an array [R, C]. Raises an error unless they are finite numbers."""
+    """Targets [R] or [R, C] as an array [R, C]. NaN means unknown; each column needs a known value."""
     try:
         targets = np.asarray(y)
     except ValueError:
@@ -44,9 +71,11 @@ def as_targets(y: npt.ArrayLike) -> Array:
         raise InputTypeError(f"y must hold numbers, but it has dtype {targets.dtype}")
     if targets.ndim not in (1, 2):
         raise InputError(f"y must have shape [R] or [R, C], but it has {list(targets.shape)}")
-    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
-        raise InputError("y must be finite, but it holds NaN or infinity")
-    return targets[:, None] if targets.ndim == 1 else targets
+    targets = targets[:, None] if targets.ndim == 1 else targets
+    empty = np.isnan(targets).all(0) & (len(targets) > 0)
+    if empty.any():
+        raise InputError(f"y must have a value of every target, but target {int(empty.argmax())} is NaN in all rows")
+    return targets
 
 
 def guess_task(y: Array) -> Task:
@@ -102,23 +131,6 @@ def check_edges(edges: Array, edge_attr: Array | None, count: int) -> None:
     check_rows("edge_attr", edge_attr, count, "edges")
 
 
-def check_ends(edges: Array, node_counts: Array, graph: Array) -> None:
-    """Raise an error unless every edge joins two nodes of its graph.
-
-    Args:
-        edges: Source and target of each edge, numbered within its graph, shape [2, E].
-        node_counts: Number of nodes of each graph, shape [G].
-        graph: Graph of each edge, shape [E].
-    """
-    outside = ((edges < 0) | (edges >= node_counts[graph])).any(0)
-    if outside.any():
-        place = int(outside.argmax())
-        raise InputError(
-            f"edges must join nodes 0..{node_counts[graph[place]] - 1} in graph {graph[place]}, "
-            f"but it has the edge {tuple(edges[:, place].tolist())}"
-        )
-
-
 def check_categories(name: str, categories: tuple[int, ...] | None, of: str, array: Array | None) -> None:
     """Raise an error unless ``categories`` is None or has one entry for each column of an array.
 
@@ -129,5 +141,7 @@ def check_categories(name: str, categories: tuple[int, ...] | None, of: str, arr
         array: The array.
     """
     columns = 0 if array is None else array.shape[1]
+    if categories is not None and not isinstance(categories, Sequence):
+        raise InputTypeError(f"{name} must be a sequence of ints, but it is {shown(categories)}")
     if categories is not None and len(categories) != columns:
         raise InputError(f"{name} must have one entry for each of {columns} columns of {of}, but has {len(categories)}")

@@ -79,12 +79,12 @@ class GraphBatch:
         """
         _check_types(x=x, edge_index=edge_index, edge_attr=edge_attr, batch=batch)
         num_nodes = _num_nodes(x, batch)
-        if x is not None and not torch.isfinite(x).all():
-            raise InputError("x must be finite, but it holds NaN or infinity")
         _check_edges(edge_index, edge_attr, num_nodes)
         if batch is None:
             batch = torch.zeros(num_nodes, dtype=torch.int64, device=edge_index.device)
         num_graphs = _count_graphs(edge_index, batch)
+        _check_finite("x", x, batch)
+        _check_finite("edge_attr", edge_attr, batch[edge_index[0]])
         for name, key, length in (("graph_key", graph_key, num_graphs), ("node_key", node_key, num_nodes)):
             if key is not None:
                 _check_key(name, key, length)
@@ -101,7 +101,8 @@ class GraphBatch:
         own = {name: getattr(data, name, None) for name in ("x", "edge_attr", "batch", "graph_key", "y", "pos")}
         x, batch = own["x"], own["batch"]
         if x is None and batch is None and data.num_nodes is not None:
-            batch = torch.zeros(data.num_nodes, dtype=torch.int64)
+            device = None if data.edge_index is None else data.edge_index.device
+            batch = torch.zeros(data.num_nodes, dtype=torch.int64, device=device)
         made = cls.from_tensors(x, data.edge_index, own["edge_attr"], batch, graph_key=own["graph_key"])
         return made.with_fields(y=own["y"], pos=own["pos"])
 
@@ -179,6 +180,10 @@ def as_batch(
         node_key: A number per node, shape [N], see GraphBatch. Replaces the node_key of x.
     """
     if isinstance(x, Tensor) or x is None or not hasattr(x, "edge_index"):
+        if x is not None and not isinstance(x, Tensor):
+            raise InputTypeError(
+                f"x must be a torch tensor, or a GraphBatch or a PyG Data or Batch, but it is a {type(x).__name__}"
+            )
         if edge_index is None:
             raise InputError("edge_index must be given, unless a GraphBatch or a PyG Data holds it")
         return GraphBatch.from_tensors(x, edge_index, edge_attr, batch, graph_key=graph_key, node_key=node_key)
@@ -205,15 +210,18 @@ def _check_edges(edge_index: Tensor, edge_attr: Tensor | None, num_nodes: int) -
     if edge_index.numel() and not (int(edge_index.min()) >= 0 and int(edge_index.max()) < num_nodes):
         low, high = int(edge_index.min()), int(edge_index.max())
         raise InputError(f"edge_index must lie in 0..{num_nodes - 1} for {num_nodes} nodes, but it spans {low}..{high}")
-    if edge_attr is None:
-        return
-    if edge_attr.shape[:1] != edge_index.shape[1:]:
+    if edge_attr is not None and edge_attr.shape[:1] != edge_index.shape[1:]:
         raise InputError(
             f"edge_attr must have one row for each of {edge_index.shape[1]} edges, "
             f"but its shape is {list(edge_attr.shape)}"
         )
-    if not torch.isfinite(edge_attr).all():
-        raise InputError("edge_attr must be finite, but it holds NaN or infinity")
+
+
+def _check_finite(name: str, values: Tensor | None, graph: Tensor) -> None:
+    """Raise an error if values [R, ...] hold NaN or infinity. ``graph`` [R] is the graph of each row."""
+    if values is not None and not (finite := values.isfinite()).all():
+        row = int((~finite.reshape(len(finite), -1).all(1)).nonzero()[0])
+        raise InputError(f"{name} must be finite, but in graph {int(graph[row])} it holds NaN or infinity")
 
 
 def _check_key(argument: str, key: Tensor, length: int) -> Tensor:
@@ -230,6 +238,8 @@ def _check_key(argument: str, key: Tensor, length: int) -> Tensor:
 def _num_nodes(x: Tensor | None, batch: Tensor | None) -> int:
     if x is None and batch is None:
         raise InputError("x is None, so batch must be given to say how many nodes there are")
+    if x is not None and x.is_complex():
+        raise InputTypeError(f"x must hold real numbers, but it has dtype {_name(x)}")
     if x is not None and x.dim() != 2:
         raise InputError(f"x must have shape [N, F], but it has {list(x.shape)}")
     if batch is not None and batch.dtype != torch.int64:

@@ -185,6 +185,6 @@ ENTRIES: dict[str, Entry] = {
 
 def find_entry(name: str) -> Entry:
     """The entry with the given name. The error for an unknown name lists all names."""
-    if name not in ENTRIES:
+    if not isinstance(name, str) or name not in ENTRIES:
         raise InputError(f"name must be one of {', '.join(ENTRIES)}, but it is {shown(name)}")
     return ENTRIES[name]

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from pfgnn.data.arrays import (
     Array,
     as_targets,
-    check_categories,
+    check_arrays,
     check_edges,
-    check_ends,
+    check_items,
     check_numbers,
     check_rows,
     guess_task,
@@ -22,9 +22,10 @@ from pfgnn.data.arrays import (
     rows_of,
     shrink,
 )
+from pfgnn.data.content import check_content, check_shapes, check_types
 from pfgnn.data.packed import read_packed, write_packed
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import shown
 from pfgnn.files import reading
 from pfgnn.graphs.arrays import stack
 from pfgnn.graphs.convert import from_networkx
@@ -50,7 +51,7 @@ class Dataset:
         edge_counts: Number of directed edges of each graph, shape [G].
         edges: Source and target of each edge, shape [2, E]. Nodes are numbered within their graph. The edges of a graph
             are sorted by target, then by source.
-        y: Targets, shape [G, C], or [N, C] for a task at node level.
+        y: Targets, shape [G, C], or [N, C] for a task at node level. NaN means unknown.
         x: Node features, shape [N, F].
         edge_attr: Edge features, shape [E, Fe].
         pos: Node positions, shape [N, 3].
@@ -79,25 +80,13 @@ class Dataset:
     about: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        G, N, E = len(self.node_counts), int(self.node_counts.sum()), int(self.edge_counts.sum())
-        if G == 0:
-            raise InputError(f"the dataset {self.name} must have at least one graph, but it is empty")
-        if self.node_counts.min() < 1:
-            raise InputError(f"every graph must have a node, but graph {int(self.node_counts.argmin())} has none")
+        check_types(self)
+        G = len(self.node_counts)
         object.__setattr__(self, "key", shrink(np.arange(G) if self.key is None else np.asarray(self.key)))
-        targets = (N, "nodes") if self.task.level == "node" else (G, "graphs")
-        check_rows("edge_counts", self.edge_counts, G, "graphs", axes=1)
-        check_rows("key", self.key, G, "graphs", axes=1)
-        check_rows("y", self.y, *targets)
-        check_rows("x", self.x, N, "nodes")
-        check_rows("pos", self.pos, N, "nodes")
-        check_edges(self.edges, self.edge_attr, E)
-        check_categories("node_categories", self.node_categories, "x", self.x)
-        check_categories("edge_categories", self.edge_categories, "edge_attr", self.edge_attr)
+        check_shapes(self)
         parts = {name: check_numbers(f"the split {shown(name)}", graphs, G) for name, graphs in self.splits.items()}
         object.__setattr__(self, "splits", parts)
-        if self.pairs is not None:
-            check_numbers("pairs", self.pairs.reshape(-1), G)
+        check_content(self)
 
     def __len__(self) -> int:
         """Number of graphs."""
@@ -193,10 +182,10 @@ class Dataset:
 
         Integers get the smallest dtype that holds them. The arguments are those of the class.
         """
+        check_arrays(node_counts=node_counts, edge_counts=edge_counts, edges=edges, edge_attr=parts.get("edge_attr"))
         check_edges(edges, parts.get("edge_attr"), int(edge_counts.sum()))
         check_rows("edge_counts", edge_counts, len(node_counts), "graphs", axes=1)
         graph = np.repeat(np.arange(len(edge_counts)), edge_counts)
-        check_ends(edges, node_counts, graph)
         order = np.lexsort((edges[0], edges[1], graph))
         if parts.get("edge_attr") is not None:
             parts["edge_attr"] = parts["edge_attr"][order]
@@ -206,7 +195,7 @@ class Dataset:
 
     @staticmethod
     def from_graphs(
-        graphs: Sequence[Graph], y: npt.ArrayLike, task: Task | None = None, name: str = "graphs", **parts: Any
+        graphs: Iterable[Graph], y: npt.ArrayLike, task: Task | None = None, name: str = "graphs", **parts: Any
     ) -> "Dataset":
         """A dataset from undirected graphs. It holds each edge in both directions.
 
@@ -217,6 +206,7 @@ class Dataset:
             name: Name of the dataset.
             parts: Further arguments of the class, such as splits and category counts.
         """
+        graphs = check_items("graphs", graphs, Graph)
         targets = as_targets(y)
         directed = [graph.directed() for graph in graphs]
         return Dataset.from_arrays(
@@ -248,7 +238,8 @@ class Dataset:
             edge_attrs: Names of numeric edge attributes that become the columns of edge_attr.
             options: Further arguments of :meth:`from_graphs`.
         """
-        return Dataset.from_graphs([from_networkx(g, node_attrs, edge_attrs) for g in graphs], y, **options)
+        checked = check_items("graphs", graphs)
+        return Dataset.from_graphs([from_networkx(g, node_attrs, edge_attrs) for g in checked], y, **options)
 
     @staticmethod
     def from_graph6(path: str | Path, y: npt.ArrayLike, **options: Any) -> "Dataset":
@@ -270,7 +261,7 @@ class Dataset:
 
     @staticmethod
     def from_smiles(
-        smiles: Sequence[str],
+        smiles: Iterable[str],
         y: npt.ArrayLike,
         features: str = "ogb",
         task: Task | None = None,

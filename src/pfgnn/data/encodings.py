@@ -155,12 +155,7 @@ def _append(dataset: Dataset, columns: Array) -> npt.NDArray[np.float32]:
         found[:, :old] = dataset.x
     elif dataset.x is not None and dataset.node_categories is not None:
         first = 0
-        for place, (count, column) in enumerate(zip(dataset.node_categories, dataset.x.T, strict=True)):
-            if column.min() < 0 or column.max() >= count:
-                raise InputError(
-                    f"column {place} of x in {dataset.name} must lie in 0..{count - 1}, as node_categories says, "
-                    f"but it spans {column.min()}..{column.max()}"
-                )
+        for count, column in zip(dataset.node_categories, dataset.x.T, strict=True):
             found[np.arange(len(column)), first + column.astype(np.int64)] = 1
             first += count
     return found

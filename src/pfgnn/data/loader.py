@@ -7,12 +7,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pfgnn.data.arrays import check_numbers
+from pfgnn.argument_checks import check_flag, check_positive
+from pfgnn.data.arrays import check_items, check_numbers
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.padding import choose_multiples, pad_batch
 from pfgnn.data.task import CLASS_LOSSES
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 
 Indices = npt.NDArray[np.int64]
 
@@ -148,9 +149,18 @@ class Loader:
         rank: int = 0,
         world: int = 1,
     ) -> None:
-        for name, value in (("batch_size", batch_size), ("pad", min(pad or [1])), ("world", world)):
-            if value < 1:
-                raise InputError(f"{name} must be at least 1, but it is {value}")
+        if not isinstance(dataset, Dataset | Resident):
+            raise InputTypeError(f"dataset must be a Dataset or a Resident, but it is a {type(dataset).__name__}")
+        for name, value, least in (
+            ("batch_size", batch_size, 1),
+            ("world", world, 1),
+            ("rank", rank, 0),
+            ("seed", seed, 0),
+        ):
+            check_positive(name, value, least)
+        check_flag("shuffle", shuffle)
+        for multiple in check_items("pad", () if pad is None else pad):
+            check_positive("pad", multiple)
         self.epochs_begun = 0
         self.resident = dataset if isinstance(dataset, Resident) else Resident(dataset)
         total = len(self.resident.node_counts)
@@ -169,15 +179,19 @@ class Loader:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[GraphBatch]:
         """The batches of one epoch, from batch ``start`` on. With ``shuffle``, each epoch has its own order."""
-        order = self.graphs
-        if self.shuffle:
-            order = np.random.default_rng([self.seed, number]).permutation(order)
-        order = self._own(order[start * self.batch_size :])
+        order = self.order(number, start)
         batch_size = -(-self.batch_size // self.world)
         stride = batch_size * max(1, self.resident.graphs_at_once // batch_size)
         for begin in range(0, len(order), stride):
             for batch in self.resident.batches(order[begin : begin + stride], batch_size):
                 yield batch if self.pad is None else pad_batch(batch, *self.pad)
+
+    def order(self, number: int, start: int = 0) -> Indices:
+        """The numbers of this device's graphs in one epoch, from batch ``start`` on."""
+        order = self.graphs
+        if self.shuffle:
+            order = np.random.default_rng([self.seed, number]).permutation(order)
+        return self._own(order[start * self.batch_size :])
 
     def _own(self, order: Indices) -> Indices:
         """The graphs of every batch that belong to this device."""

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.data.arrays import as_targets, guess_task, join_edges
+from pfgnn.data.arrays import as_targets, check_items, guess_task, join_edges
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError, InputTypeError, shown
+from pfgnn.errors import InputError, shown
 from pfgnn.graphs.arrays import IntArray, stack
-from pfgnn.graphs.smiles import rdkit_modules
+from pfgnn.graphs.smiles import parse_smiles, rdkit_modules
 
 CHUNK = 500  # number of molecules that a process gets at a time
 MISC = "misc"  # stands for all values that are not listed
@@ -130,7 +130,7 @@ def scaffold(smiles: str) -> str:
     OGB and MoleculeNet split by this scaffold. Two molecules have the same scaffold if these SMILES are equal. Compare
     only SMILES of the same version of RDKit.
     """
-    molecule = _parse(smiles)
+    molecule = parse_smiles(smiles)
     from rdkit.Chem.Scaffolds import MurckoScaffold
 
     murcko: ModuleType = MurckoScaffold  # its functions have no types
@@ -167,19 +167,10 @@ def _spread(
         yield from pool.map(read, smiles, chunksize=CHUNK)
 
 
-def _parse(smiles: str) -> Any:
-    chem, base = rdkit_modules()
-    with base.BlockLogs():
-        molecule = chem.MolFromSmiles(smiles)
-    if molecule is None:
-        raise InputError(f"smiles {shown(smiles)} is not a valid molecule")
-    return molecule
-
-
 def _parse_kekulised(smiles: str) -> Any:
     """Write the molecule as kekulised SMILES, and read it again without sanitising, as ZINC's authors do."""
     chem, _ = rdkit_modules()
-    molecule = _parse(smiles)
+    molecule = parse_smiles(smiles)
     # chem.Kekulize is not used, because newer versions of RDKit place the double bonds differently.
     chem.SanitizeMol(molecule, chem.SANITIZE_KEKULIZE)
     return chem.MolFromSmiles(chem.MolToSmiles(molecule), sanitize=False)
@@ -187,7 +178,7 @@ def _parse_kekulised(smiles: str) -> Any:
 
 def _parse_with_hydrogens(smiles: str) -> Any:
     chem, _ = rdkit_modules()
-    return chem.AddHs(_parse(smiles))
+    return chem.AddHs(parse_smiles(smiles))
 
 
 def _zinc_atom(atom: Any) -> str:
@@ -200,7 +191,7 @@ def _zinc_atom(atom: Any) -> str:
 FEATURES = {
     # Open Graph Benchmark: atoms and bonds as RDKit parses them. Hydrogens are counted at their atom.
     "ogb": FeatureSet(
-        _parse,
+        parse_smiles,
         atoms=(
             Column("atomic number", methodcaller("GetAtomicNum"), [*range(1, 119), MISC]),
             Column(
@@ -243,7 +234,7 @@ FEATURES = {
 
 
 def from_smiles(
-    smiles: Sequence[str],
+    smiles: Iterable[str],
     y: npt.ArrayLike,
     features: str = "ogb",
     task: Task | None = None,
@@ -262,10 +253,8 @@ def from_smiles(
         processes: Number of processes, see :func:`featurise_many`.
         parts: Further arguments of :class:`Dataset`, such as splits.
     """
-    if isinstance(smiles, str):
-        raise InputTypeError(f"smiles must be a sequence of SMILES, but it is one string, {shown(smiles)}")
     molecules: list[Molecule] = []
-    for place, molecule in enumerate(featurise_many(smiles, features, processes)):
+    for place, molecule in enumerate(featurise_many(check_items("smiles", smiles, str), features, processes)):
         if isinstance(molecule, ValueError):
             raise InputError(f"molecule {place} (counted from 0) cannot be used: {molecule}")
         molecules.append(molecule)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pfgnn.data.arrays import Array, as_targets, guess_task, join_edges
+from pfgnn.data.arrays import Array, as_targets, check_items, guess_task, join_edges
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import stack
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ def from_pyg(
         parts: Further arguments of :class:`Dataset`, such as splits and category counts. By default, key is the
             graph_key of the graphs.
     """
-    graphs = list(data)
+    graphs = check_items("data", data)
+    for number, graph in enumerate(graphs):
+        if not hasattr(graph, "edge_index") or not hasattr(graph, "num_nodes"):
+            raise InputTypeError(f"data must hold PyG graphs (Data), but item {number} is a {type(graph).__name__}")
     if not graphs:
         raise InputError("data must hold at least one graph, but it is empty")
     if like is not None:
@@ -95,7 +98,8 @@ def _rows(graph: "Data", name: str, several: bool = True) -> Array | None:
     value = getattr(graph, name, None)
     if value is None:
         return None
-    array: Array = torch.as_tensor(value).detach().cpu().numpy()
+    tensor = torch.as_tensor(value).detach().cpu()
+    array: Array = (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()  # numpy has no bfloat16
     if not several:
         return array.reshape(1, -1)
     return array[:, None] if array.ndim == 1 else array

@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pfgnn.errors import InputError, shown
+from pfgnn.argument_checks import check_number, check_positive
+from pfgnn.errors import InputError, InputTypeError, shown
 
 LEVELS = ("graph", "node", "pair")
 CLASS_LOSSES = ("cross_entropy", "weighted_cross_entropy")  # their targets are class numbers
@@ -40,12 +41,17 @@ class Task:
         ):
             if value not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {shown(value)}")
-        if self.outputs < 1:
-            raise InputError(f"outputs must be at least 1, but it is {self.outputs}")
+        check_positive("outputs", self.outputs)
+        for name, values in (("targets", self.targets), ("scales", self.scales)):
+            if not isinstance(values, tuple | list):
+                raise InputTypeError(f"{name} must be a tuple, but it is {shown(values)}")
         one_target = self.loss in CLASS_LOSSES and len(self.targets) == 1
         for name, values in (("targets", () if one_target else self.targets), ("scales", self.scales)):
             if values and len(values) != self.outputs:
                 raise InputError(f"{name} must have one entry for each of {self.outputs} outputs, not {len(values)}")
+        for scale in self.scales:
+            if not check_number("scales", scale) > 0:
+                raise InputError(f"scales must be above 0, but one is {scale}")
 
     def to_json(self) -> dict[str, Any]:
         """The task as a dictionary of values that JSON can store."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pfgnn.data.arrays import Array, guess_task
+from pfgnn.data.arrays import Array, as_targets, guess_task
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, shown
@@ -53,7 +53,7 @@ def read_tu(folder: Path, attributes: bool = True) -> Dataset:
     Labels of nodes and edges become categories 0, 1, ... in ascending order. Attributes are continuous features. If
     there are both, the columns of the attributes come first, and then the labels as one-hot columns. Graph labels
     become classes 0, 1, ... in ascending order. If there are graph attributes, they are used instead, as regression
-    targets. Self-loops and repeated edges are ignored.
+    targets; nan is an unknown one. Self-loops and repeated edges are ignored.
 
     Args:
         folder: The folder with the files of one dataset.
@@ -65,9 +65,9 @@ def read_tu(folder: Path, attributes: bool = True) -> Dataset:
 
 
 def _read_tables(folder: Path, name: str, attributes: bool) -> Dataset:
-    def find(kind: str, dtype: Number, columns: int | None = None) -> Table | None:
+    def find(kind: str, dtype: Number, columns: int | None = None, unknown: bool = False) -> Table | None:
         path = folder / f"{name}_{kind}.txt"
-        return read_table(path, dtype, columns) if path.exists() else None
+        return read_table(path, dtype, unknown=unknown) if path.exists() else None
 
     indicator = read_table(folder / f"{name}_graph_indicator.txt", np.int64, 1)
     graph = indicator.rows[:, 0] - 1  # [N]
@@ -85,11 +85,11 @@ def _read_tables(folder: Path, name: str, attributes: bool) -> Dataset:
 
     x, node_categories = features("node", len(graph))
     edge_attr, edge_categories = features("edge", len(adjacency.rows))
-    targets = find("graph_attributes", np.float64)
+    targets = find("graph_attributes", np.float64, unknown=True)
     if targets is None:
         targets = read_table(folder / f"{name}_graph_labels.txt", np.int64, 1)
     y = targets.expect(len(node_counts), "graph")
-    y = y if y.dtype.kind == "f" else rank_rows(y)[:, None]
+    y = as_targets(y if y.dtype.kind == "f" else rank_rows(y))
     first = np.cumsum(node_counts) - node_counts
     return Dataset.from_arrays(
         name,
@@ -127,13 +127,14 @@ def alchemy(folder: Path, tables: Path | None = None) -> Dataset:
     )
 
 
-def read_table(path: Path, dtype: Number, columns: int | None = None) -> Table:
+def read_table(path: Path, dtype: Number, columns: int | None = None, unknown: bool = False) -> Table:
     """Read a file of comma-separated finite numbers.
 
     Args:
         path: The file.
         dtype: Type of the numbers, np.int64 or np.float64.
         columns: Number of entries that each line must have. By default that of the first line.
+        unknown: Whether entries may be nan too.
     """
     lines = read_text(path).rstrip().splitlines()
     if not lines:
@@ -143,12 +144,13 @@ def read_table(path: Path, dtype: Number, columns: int | None = None) -> Table:
         rows = np.loadtxt(lines, dtype, comments=None, delimiter=",", ndmin=2)
     except (ValueError, OverflowError):
         rows = np.empty((0, 0))
-    if rows.shape != (len(lines), width) or not np.isfinite(rows).all():
-        raise InputError(f"{path.name}, {_first_mistake(lines, dtype, width)}")
+    good = np.isfinite(rows) | (np.isnan(rows) & unknown)
+    if rows.shape != (len(lines), width) or not good.all():
+        raise InputError(f"{path.name}, {_first_mistake(lines, dtype, width, unknown)}")
     return Table(path, rows)
 
 
-def _first_mistake(lines: list[str], dtype: Number, width: int) -> str:
+def _first_mistake(lines: list[str], dtype: Number, width: int, unknown: bool) -> str:
     kind = "an integer" if dtype is np.int64 else "a finite number"
     for number, line in enumerate(lines, start=1):
         entries = line.split(",")
@@ -156,7 +158,7 @@ def _first_mistake(lines: list[str], dtype: Number, width: int) -> str:
             return f"line {number}: there must be {width} entries, but there are {len(entries)}"
         for entry in entries:
             try:
-                good = np.isfinite(dtype(entry))
+                good = np.isfinite(dtype(entry)) or (unknown and np.isnan(dtype(entry)))
             except (ValueError, OverflowError):
                 good = False
             if not good:

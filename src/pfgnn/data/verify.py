@@ -158,10 +158,12 @@ def statistics(dataset: Dataset) -> Facts:
         if not len(graphs):
             continue
         y = dataset.subset(graphs).y
+        if (unknown := np.isnan(y)).any():
+            facts[f"{part} unknown targets"] = int(unknown.sum())
         if y.dtype.kind in "iub" and dataset.task.level != "pair":
             facts |= {f"{part} of class {c}": int((y == c).sum()) for c in range(int(y.max()) + 1)}
-        elif y.shape[1] == 1:
-            wide = y.astype(np.float64)
+        elif y.shape[1] == 1 and (~unknown).sum() > 1:  # the deviation of one number is not defined
+            wide = y[~unknown].astype(np.float64)
             facts |= {
                 f"{part} y mean": round(float(np.nanmean(wide)), 5),
                 f"{part} y std": round(float(np.nanstd(wide, ddof=1)), 5),

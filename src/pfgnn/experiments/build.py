@@ -9,6 +9,7 @@ from torch import nn
 
 from pfgnn.data import Dataset, load
 from pfgnn.data.encodings import random_walks, ring_walks
+from pfgnn.data.known_targets import labelled
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.model_inputs import Inputs, describe
@@ -83,7 +84,10 @@ def with_distances(dataset: Dataset) -> Dataset:
 
 
 def parts(config: DataConfig, dataset: Dataset) -> dict[str, IntArray]:
-    """The graph numbers of each part: "train", "validation" if there is one, and the test parts by their names."""
+    """The graph numbers of each part: "train", "validation" if there is one, and the test parts by their names.
+
+    Graphs without any known target are left out.
+    """
     found = {"train": part(config.train, config.fold, dataset)}
     if config.validation is not None:
         found["validation"] = part(config.validation, config.fold, dataset)
@@ -93,7 +97,7 @@ def parts(config: DataConfig, dataset: Dataset) -> dict[str, IntArray]:
             came = getattr(config, name)
             raise InputError(f"data.{name} must be {name} if data.tests contains {name}, but it is {shown(came)}")
         found[name] = graphs
-    return found
+    return {name: labelled(dataset, graphs, name) for name, graphs in found.items()}
 
 
 def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:

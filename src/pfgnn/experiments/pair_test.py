@@ -23,6 +23,7 @@ from pfgnn.experiments.config import PairsConfig
 from pfgnn.ops.hashing import fold
 from pfgnn.training.distinguish import FLOOR, RIDGE, hotelling, threshold
 from pfgnn.training.evaluate import Forward
+from pfgnn.training.finite import check_predictions
 from pfgnn.training.metrics import accuracy
 
 DISTANCE = 1e-3  # Balcilar et al., ICML 2021: two embeddings differ if their L1 distance exceeds this
@@ -156,14 +157,15 @@ class _Sampler:
         self.batch_size = check_positive("batch_size", batch_size)
         self.resident = Resident(dataset, forward.fabric.device)
         self.pad = self.resident.multiples(np.arange(len(dataset)), batch_size)
-        self.y = torch.from_numpy(dataset.y.astype(np.int64))
+        self.y = torch.from_numpy(dataset.y.astype(np.float64))
         self.rng = np.random.default_rng([seed, STREAM])
         self.drawn = 0  # number of draws of each graph so far
 
     def one_pass(self) -> Tensor:
         """One output of each graph, without relabelling, shape [G, C + F]."""
-        graphs = np.arange(len(self.y))
-        return torch.cat([self._predict(batch) for batch in self.resident.batches(graphs, self.batch_size)])
+        graphs, size = np.arange(len(self.y)), self.batch_size
+        batches = enumerate(self.resident.batches(graphs, size))
+        return torch.cat([self._predict(batch, graphs[place * size :][:size]) for place, batch in batches])
 
     def sample(self, draws: int) -> Tensor:
         """R new outputs of each graph, each on a fresh relabelling, shape [G, R, C + F]."""
@@ -184,10 +186,12 @@ class _Sampler:
         batch, _ = relabel(self.resident.collate(numbers), self.rng)
         assert batch.graph_key is not None
         key = fold(batch.graph_key, torch.from_numpy(draw).to(batch.graph_key.device))
-        return self._predict(batch.with_fields(graph_key=key))
+        return self._predict(batch.with_fields(graph_key=key), numbers)
 
-    def _predict(self, batch: GraphBatch) -> Tensor:
-        return self.forward(batch, self.seed, self.pad).double().cpu()
+    def _predict(self, batch: GraphBatch, numbers: npt.NDArray[np.int64]) -> Tensor:
+        found = self.forward(batch, self.seed, self.pad).double().cpu()
+        check_predictions(found, self.resident, numbers, self.forward.model)
+        return found
 
 
 def _differ(one: Tensor, other: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from pfgnn.data.encodings import ring_walk_columns
 from pfgnn.data.loader import Resident
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.table_file import SMILES, TABLES, read_table_file
-from pfgnn.data.task import CLASS_LOSSES
+from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.build import Inputs, adapt
 from pfgnn.experiments.config_file import read_config
@@ -20,6 +20,7 @@ from pfgnn.experiments.prediction_table import Columns, Predictions, check_names
 from pfgnn.experiments.run import load_weights
 from pfgnn.experiments.run_directory import CONFIG, read_record
 from pfgnn.files import ending, reading
+from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.graph6 import read_graph6
 from pfgnn.setting_types import check_draws
 from pfgnn.training.checkpoint_file import BEST, LAST, read_checkpoint
@@ -113,14 +114,15 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0
         if not graphs:
             raise InputError(f"{path} must hold one graph per line, but it holds no graph")
         rows = sum(graph.num_nodes for graph in graphs) if inputs.task.level == "node" else len(graphs)
-        dataset = Dataset.from_graphs(graphs, np.zeros((rows, 1), dtype=np.int64), inputs.task)
+        dataset = Dataset.from_graphs(graphs, _no_targets(inputs.task, rows), inputs.task)
     elif ending(path) in (*TABLES, *SMILES):
         table = read_table_file(path)
         smiles = table.column(smiles_column)
         if not smiles:
             raise InputError(f"{path} must hold one molecule per line, but it holds no molecule")
         with reading(path, "hold one molecule per line"):
-            dataset = Dataset.from_smiles(smiles, np.zeros(len(smiles)), _features(inputs, encoded), inputs.task)
+            y = _no_targets(inputs.task, len(smiles))
+            dataset = Dataset.from_smiles(smiles, y, _features(inputs, encoded), inputs.task)
         columns = Columns(table.header, table.rows)
     else:
         known = ", ".join((".g6", ".s6", *TABLES, *SMILES, ".pfgnn"))
@@ -159,6 +161,11 @@ def _features(inputs: Inputs, encoded: int) -> str:
         if channels == inputs.in_channels:
             return name
     raise InputError("the run must be trained on features of molecules to predict from SMILES, but it is not")
+
+
+def _no_targets(task: Task, rows: int) -> IntArray:
+    """Placeholders for the targets of new graphs."""
+    return np.zeros((rows, 1 if task.loss in CLASS_LOSSES else task.outputs), dtype=np.int64)
 
 
 def _places(dataset: Dataset) -> Tensor:

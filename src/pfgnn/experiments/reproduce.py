@@ -83,6 +83,7 @@ def reproduce(
     rows: Sequence[str] = (),
     seeds: int | None = None,
     device: str = "auto",
+    threads: int | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> list[Failure]:
     """Do all runs of a table that are missing, gather their records, and return the runs that failed.
@@ -96,10 +97,11 @@ def reproduce(
         runs: Folder of the run directories, TABLE/ROW/seedS or TABLE/ROW/seedS-foldF.
         configs: Folder of the configs.
         jobs: Number of runs at the same time. With 1, runs are done in this process. Otherwise each run has its own
-            process with one thread.
+            process.
         rows: Patterns of the names of the rows to run, such as "csl-*"; all rows by default.
         seeds: Number of seeds to run, from seed 0; None for all.
         device: "cpu", "cuda" or "auto".
+        threads: CPU threads of each run. By default 1, or with one job what OMP_NUM_THREADS says.
         progress: Called before the first run and after each run.
     """
     check_positive("jobs", jobs)
@@ -110,7 +112,7 @@ def reproduce(
     progress(Progress(done, 0, total))
     while waiting and jobs == 1:
         job = waiting.popleft()
-        reason = _run_here(job, device)
+        reason = _run_here(job, device, threads)
         done += reason is None
         if reason is not None:
             failures.append(Failure(str(job.directory), reason))
@@ -119,7 +121,7 @@ def reproduce(
         while waiting or active:
             while waiting and len(active) < jobs:
                 job = waiting.popleft()
-                active.append((job, _start(job, configs, device)))
+                active.append((job, _start(job, configs, device, threads or 1)))
             time.sleep(POLL)
             for ended in [pair for pair in active if pair[1].poll() is not None]:
                 active.remove(ended)
@@ -178,10 +180,12 @@ def _job(row: Row, seed: int, fold: int | None, folder: Path, configs: Path, res
     return Job(row, config, overrides, folder / place, results)
 
 
-def _run_here(job: Job, device: str) -> str | None:
+def _run_here(job: Job, device: str, threads: int | None) -> str | None:
     """Do a run in this process and gather its record. Return the error message if it fails, otherwise None."""
     from pfgnn.experiments.run import run  # imported here because it is slow
+    from pfgnn.training.devices import set_threads
 
+    set_threads(threads)
     reason = None
     try:
         run(job.config, job.directory, device=device, resume="last")
@@ -192,12 +196,12 @@ def _run_here(job: Job, device: str) -> str | None:
     return reason
 
 
-def _start(job: Job, configs: Path, device: str) -> "subprocess.Popen[bytes]":
-    """Start a run in a new process."""
+def _start(job: Job, configs: Path, device: str, threads: int) -> "subprocess.Popen[bytes]":
+    """Start a run in a new process with a number of threads."""
     job.directory.parent.mkdir(parents=True, exist_ok=True)
     settings = [word for override in job.overrides for word in ("--set", override)]
     command = [*PFGNN, "train", str(configs / job.row.config), "--out", str(job.directory), "--device", device]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     with _log(job).open("wb") as log:  # the process has its own handle of the file
         return subprocess.Popen(
             [*command, *settings, "--resume"], stdout=subprocess.DEVNULL, stderr=log, env=environment

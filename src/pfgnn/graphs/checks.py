@@ -37,6 +37,7 @@ def check_claimed_nodes(num_nodes: int, characters: int) -> None:
 
 def check_edges(edges: Array, num_nodes: int) -> IntArray:
     """Return `edges` as int64 [m, 2]. Raise an error unless every row joins two different nodes of 0..num_nodes-1."""
+    _check_array(edges, "edges")
     if edges.ndim != 2 or edges.shape[1] != 2:
         raise InputError(f"edges must have shape [m, 2], but it has {list(edges.shape)}")
     if edges.dtype.kind not in "iu":
@@ -69,6 +70,7 @@ def check_labels(labels: Array, name: str, rows: int, of: str) -> None:
         rows: Required number of rows.
         of: What the rows belong to, such as "nodes", for the message.
     """
+    _check_array(labels, name)
     if labels.ndim != 2:
         raise InputError(f"{name} must have 2 axes, one row of labels for each of the {of}, but it has {labels.ndim}")
     if len(labels) != rows:
@@ -95,3 +97,10 @@ def check_permutation(permutation: Array, num_nodes: int) -> IntArray:
     if not np.array_equal(np.sort(permutation), np.arange(num_nodes)):
         raise InputError(f"permutation must hold each of 0..{num_nodes - 1} once, but some are missing or repeated")
     return permutation.astype(np.int64)
+
+
+def _check_array(value: object, name: str) -> None:
+    if not isinstance(value, np.ndarray):
+        raise InputTypeError(
+            f"{name} must be a numpy array, but it is a {type(value).__name__}; Graph.from_edges takes lists"
+        )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import Array, IntArray
 from pfgnn.graphs.checks import check_labels
 from pfgnn.graphs.graph import Graph
@@ -27,6 +27,8 @@ def from_networkx(
         node_attrs: Names of numeric node attributes that become the columns of `x`.
         edge_attrs: Names of numeric edge attributes that become the columns of `edge_attr`.
     """
+    if not callable(getattr(graph, "is_directed", None)) or not hasattr(graph, "nodes"):
+        raise InputTypeError(f"graph must be a networkx.Graph, but it is a {type(graph).__name__}")
     for kind, refused in [("directed", graph.is_directed()), ("a multigraph", graph.is_multigraph())]:
         if refused:
             raise InputError(f"graph must be simple and undirected (a networkx.Graph), but it is {kind}")
@@ -59,6 +61,8 @@ def from_pyg(data: "Data") -> Graph:
         data: A graph with `edge_index` [2, 2 m], `num_nodes`, and optionally `x` [n, F] and `edge_attr` [2 m, Fe]. An
             `x` or `edge_attr` with one axis is read as one column.
     """
+    if not hasattr(data, "edge_index") or not hasattr(data, "num_nodes"):
+        raise InputTypeError(f"data must be a PyG Data, but it is a {type(data).__name__}")
     if data.edge_index is None:
         raise InputError("data.edge_index must be given, with no columns if there are no edges, but it is None")
     arcs = data.edge_index.cpu().numpy().T  # [2 m, 2]

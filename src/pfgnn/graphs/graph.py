@@ -72,15 +72,11 @@ class Graph:
         edge_attr: npt.ArrayLike | None = None,
     ) -> Self:
         """Build a graph from array-likes, such as lists. The arguments are those of `Graph`."""
-        pairs = np.asarray(edges)
+        pairs = _as_array(edges, "edges")
         if pairs.shape == (0,):  # numpy gives an empty list one axis and a float dtype
             pairs = np.zeros((0, 2), dtype=np.int64)
-        return cls(
-            num_nodes,
-            pairs,
-            None if x is None else np.asarray(x),
-            None if edge_attr is None else np.asarray(edge_attr),
-        )
+        labels = (("x", x), ("edge_attr", edge_attr))
+        return cls(num_nodes, pairs, *(None if rows is None else _as_array(rows, name) for name, rows in labels))
 
     def __eq__(self, other: object) -> bool:
         """Whether both graphs have the same nodes, edges and label values. Isomorphic graphs can be unequal."""
@@ -178,6 +174,13 @@ def induced_subgraph(graph: Graph, nodes: IntArray) -> Graph:
     x = None if graph.x is None else graph.x[nodes]
     edge_attr = None if graph.edge_attr is None else graph.edge_attr[inside]
     return Graph(len(nodes), ends[inside], x, edge_attr)
+
+
+def _as_array(rows: npt.ArrayLike, name: str) -> Array:
+    try:
+        return np.asarray(rows)
+    except ValueError:
+        raise InputError(f"{name} must have rows of the same length, but they differ") from None
 
 
 def _same_labels(left: Array | None, right: Array | None) -> bool:

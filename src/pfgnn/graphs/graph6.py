@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.files import read_text
 from pfgnn.graphs.arrays import Array, IntArray, pairs_at
 from pfgnn.graphs.checks import check_claimed_nodes
@@ -24,7 +24,7 @@ SPARSE6_HEADER = ">>sparse6<<"
 
 def from_graph6(text: str) -> Graph:
     """Read one graph6 string, with or without its header."""
-    num_nodes, rest = _read_size(_six_bits(text.strip().removeprefix(GRAPH6_HEADER)))
+    num_nodes, rest = _read_size(_six_bits(_check_text(text).strip().removeprefix(GRAPH6_HEADER)))
     pairs = num_nodes * (num_nodes - 1) // 2
     expected = -(-pairs // 6)
     if rest.size != expected:
@@ -47,7 +47,7 @@ def to_graph6(graph: Graph) -> str:
 
 def from_sparse6(text: str) -> Graph:
     """Read one sparse6 string, with or without its header. Self-loops and multiple edges raise an error."""
-    body = text.strip().removeprefix(SPARSE6_HEADER)
+    body = _check_text(text).strip().removeprefix(SPARSE6_HEADER)
     if not body.startswith(":"):
         raise InputError(f"sparse6 text must start with ':', but it starts with {shown(body[:1])}")
     num_nodes, rest = _read_size(_six_bits(body[1:]))
@@ -115,6 +115,12 @@ def from_line(body: str) -> Graph:
     graph = from_sparse6(body)
     check_claimed_nodes(graph.num_nodes, len(body))
     return graph
+
+
+def _check_text(text: object) -> str:
+    if not isinstance(text, str):
+        raise InputTypeError(f"text must be a string, but it is a {type(text).__name__}")
+    return text
 
 
 def _six_bits(text: str) -> IntArray:

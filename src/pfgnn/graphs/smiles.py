@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pfgnn.errors import InputError, MissingPackageError, shown
+from pfgnn.errors import InputError, InputTypeError, MissingPackageError, shown
 from pfgnn.files import read_text
 from pfgnn.graphs.graph import Graph
 
@@ -23,11 +23,7 @@ def from_smiles(smiles: str) -> Graph:
         A graph with `x` = (atomic number, formal charge, number of hydrogens), int64 [n, 3], and `edge_attr` = bond
         type (1 single, 2 double, 3 triple, 4 aromatic), int64 [m, 1].
     """
-    chem, base = rdkit_modules()
-    with base.BlockLogs():
-        molecule = chem.MolFromSmiles(smiles)
-    if molecule is None:
-        raise InputError(f"smiles {shown(smiles)} is not a valid molecule")
+    molecule = parse_smiles(smiles)
     if molecule.GetNumAtoms() == 0:
         raise InputError(f"smiles {shown(smiles)} has no atoms, but a graph has at least 1 node")
     x = [(atom.GetAtomicNum(), atom.GetFormalCharge(), atom.GetTotalNumHs()) for atom in molecule.GetAtoms()]
@@ -35,6 +31,18 @@ def from_smiles(smiles: str) -> Graph:
     edges = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
     types = [_bond_number(bond, smiles) for bond in bonds]
     return Graph.from_edges(len(x), edges, np.array(x), np.array(types, dtype=np.int64).reshape(-1, 1))
+
+
+def parse_smiles(smiles: str) -> Any:
+    """Read a SMILES as RDKit's molecule."""
+    if not isinstance(smiles, str):
+        raise InputTypeError(f"smiles must be a string, but it is {shown(smiles)}")
+    chem, base = rdkit_modules()
+    with base.BlockLogs():
+        molecule = chem.MolFromSmiles(smiles)
+    if molecule is None:
+        raise InputError(f"smiles {shown(smiles)} is not a valid molecule")
+    return molecule
 
 
 def to_smiles(graph: Graph) -> str:

@@ -97,7 +97,8 @@ class GraphModel(nn.Module, ABC):
             edge_attr: Edge features, shape [E, Fe].
             batch: Graph number of each node, sorted, shape [N]. None if there is only one graph.
             particles: K for this call.
-            seed: Seed of all draws. By default 0 in evaluation, and a new one in each training pass.
+            seed: Seed of all draws. By default 0 in evaluation, and a new one in each training pass. It must be given
+                in training if ``torch.utils.checkpoint`` is around the call.
             graph_key: One integer per graph, shape [G]. The draws of a graph depend on it. By default it is made from
                 the edges of the graph, and in a training pass without a seed also from its position in the batch.
             node_key: One integer per node, shape [N], used in the same way. By default the position in its graph.
@@ -178,5 +179,10 @@ class GraphModel(nn.Module, ABC):
             return seed
         if not self.training:
             return 0
+        if torch._C._current_graph_task_id() != -1:  # a backward pass is running
+            raise InputError(
+                "seed must be given if a training pass is computed again in the backward pass, as "
+                "torch.utils.checkpoint does, because it would draw anew without one; pass another seed in each step"
+            )
         self.passes += 1
         return self.passes.clone()

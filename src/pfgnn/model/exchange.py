@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from pfgnn.argument_checks import check_flag, check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.mlp import MLP
 from pfgnn.model.particle_context import Context
@@ -26,9 +27,9 @@ class Exchange(nn.Module):
 
     def __init__(self, width: int, mark: bool = True, mean: bool = False) -> None:
         super().__init__()
-        self.width = width
-        self.of_mean = MLP(width, width, width) if mean else None
-        self.of_mark = MLP(width, width, width) if mark else None
+        self.width = check_positive("width", width)
+        self.of_mean = MLP(width, width, width) if check_flag("mean", mean) else None
+        self.of_mark = MLP(width, width, width) if check_flag("mark", mark) else None
 
     def forward(self, h: Tensor, graph: GraphBatch, context: Context) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Compute both terms. :func:`pfgnn.ops.exchange.tell` adds them to the output of the layer, before the norm.

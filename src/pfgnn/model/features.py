@@ -49,7 +49,7 @@ class Categorical(nn.Module):
     def __init__(self, name: str, categories: Sequence[int], width: int) -> None:
         super().__init__()
         self.name = name
-        self.categories = [check_positive(f"{name} categories", size) for size in categories]
+        self.categories = list(categories)
         self.tables = nn.ModuleList(nn.Embedding(size, width) for size in self.categories)
 
     def check(self, x: Tensor) -> None:
@@ -109,9 +109,10 @@ def encoder(name: str, channels: int | Sequence[int], width: int) -> Continuous 
             are no features.
         width: D.
     """
+    argument = {"x": "in_channels", "edge_attr": "edge_channels"}.get(name, f"the channels of {name}")
     if isinstance(channels, Sequence) and not isinstance(channels, str):
         if not channels:
-            raise InputError(f"{name} channels must list the categories of at least one column, but it is empty")
-        return Categorical(name, channels, width)
-    number = check_positive(f"{name} channels", channels, least=0)
+            raise InputError(f"{argument} must list the categories of at least one column, but it is empty")
+        return Categorical(name, [check_positive(f"an entry of {argument}", size) for size in channels], width)
+    number = check_positive(argument, channels, least=0)
     return Continuous(name, number, width) if number else Constant(name, width)

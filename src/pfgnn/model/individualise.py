@@ -5,9 +5,9 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from pfgnn.argument_checks import check_positive
+from pfgnn.argument_checks import check_number, check_positive
 from pfgnn.data.batch import GraphBatch
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.clamp import largest
 from pfgnn.model.mlp import MLP
 from pfgnn.model.randomness import Noise, Purpose
@@ -62,7 +62,7 @@ class Recolour(Individualise):
 
     def __init__(self, width: int, share: float = 1.0) -> None:
         super().__init__(width)
-        if not 0 < share <= 1:
+        if not 0 < check_number("share", share) <= 1:
             raise InputError(f"share must lie in (0, 1], but it is {share}")
         self.dimensions = max(1, round(share * width))
 
@@ -164,6 +164,8 @@ class StraightThrough(Individualise):
     """
 
     def __init__(self, inner: Individualise) -> None:
+        if not isinstance(inner, Individualise):
+            raise InputTypeError(f"inner must be an Individualise, such as ByDistance, but it is {inner!r}")
         super().__init__(inner.width)
         self.inner = inner
         self.stochastic = inner.stochastic

@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from pfgnn.argument_checks import check_number, check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
 from pfgnn.model.mlp import MLP
@@ -26,9 +27,10 @@ class SetObservation(nn.Module):
 
     def __init__(self, width: int, bound: float = 5.0) -> None:
         super().__init__()
-        if not bound > 0:
+        width = check_positive("width", width)
+        self.bound = check_number("bound", bound)
+        if not self.bound > 0:
             raise InputError(f"bound must be positive, but it is {bound}")
-        self.bound = bound
         self.phi = nn.Linear(width, width)
         self.rho = MLP(width, width, 1)
 

@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pfgnn.argument_checks import check_positive
+from pfgnn.argument_checks import check_flag, check_positive
 from pfgnn.data.batch import GraphBatch
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.base import GraphModel, Pass
 from pfgnn.model.belief import Belief, initial_belief
@@ -21,10 +21,20 @@ from pfgnn.model.particle_context import Context
 from pfgnn.model.policy import MLPPolicy, UniformPolicy, check_scores
 from pfgnn.model.randomness import Noise
 from pfgnn.model.readout import MeanParticle, PerParticle, Readout, embedding
-from pfgnn.model.refine import Refine, check_module, fresh_copy
+from pfgnn.model.refine import Refine, check_forward, check_module, fresh_copy
 from pfgnn.model.resample import NoResampling, SoftResampling
 from pfgnn.model.sample import Distinct, Draw, Independent
 from pfgnn.ops.weights import normalise
+
+# What the model passes to the parts of a step.
+CALLS = {
+    "policy": ("H", "graph"),
+    "sample": ("scores", "belief", "graph", "noise", "step"),
+    "individualise": ("H", "draw", "graph", "noise", "step", "particles"),
+    "observe": ("H", "graph"),
+    "resample": ("belief", "noise", "step"),
+    "readout": ("readings",),
+}
 
 
 class PFGNN(GraphModel):
@@ -86,13 +96,18 @@ class PFGNN(GraphModel):
         level: str = "graph",
         pool: str = "sum",
     ) -> None:
+        check_module("backbone", backbone)
         D = _width(backbone, width)
         super().__init__(D, in_channels, edge_channels, particles)
         T = self.steps = check_positive("steps", steps, least=0)
-        self.mask_used = mask_used
+        self.mask_used = check_flag("mask_used", mask_used)
+        share_steps = check_flag("share_steps", share_steps)
         self.refine = nn.ModuleList([Refine(backbone)])  # [0] before the first step, [t] in step t
         model_of_step = backbone if step_backbone is None else step_backbone
+        check_module("step_backbone", model_of_step)
         _width(model_of_step, D)
+        if not isinstance(exchange, bool | Exchange):
+            raise InputTypeError(f"exchange must be an Exchange, True or False, but it is {exchange!r}")
         if isinstance(exchange, bool):
             talk = Exchange(D) if exchange and isinstance(model_of_step, Stack) else None
         else:
@@ -108,8 +123,11 @@ class PFGNN(GraphModel):
         if readout is not None and (level, pool) != ("graph", "sum"):
             raise InputError("level and pool must be set in the readout if one is given; leave them out here")
         self.readout = PerParticle(D, T, out_channels, level=level, pool=pool) if readout is None else readout
-        for name in ("policy", "sample", "individualise", "observe", "resample", "readout"):
+        for name, arguments in CALLS.items():
             check_module(name, getattr(self, name))
+            check_forward(name, getattr(self, name), arguments)
+        if not isinstance(self.readout, Readout):
+            raise InputTypeError(f"readout must be a Readout, but it is a {type(self.readout).__name__}")
         for part in (self.individualise, self.readout, talk):
             if part is not None:
                 _width(part, D)
@@ -150,6 +168,7 @@ class PFGNN(GraphModel):
             vertices_per_step: m, the number of vertices that a particle individualises in each step.
             options: Other arguments of the constructor. They replace those of the paper.
         """
+        check_module("backbone", backbone)
         D, T = _width(backbone, width), check_positive("steps", steps, least=0)
         paper: dict[str, Any] = {
             "policy": MLPPolicy(D),
@@ -222,6 +241,8 @@ class PFGNN(GraphModel):
 def _width(part: nn.Module, width: int | None) -> int:
     own: int | None = getattr(part, "width", None)
     name = type(part).__name__
+    if width is not None:
+        check_positive("width", width)
     if width is None and own is None:
         raise InputError(f"width must be given, because the backbone {name} has no attribute width")
     if width is not None and own is not None and width != own:

@@ -46,6 +46,7 @@ class MLPPolicy(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
+        width = check_positive("width", width)
         self.hidden = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
 
@@ -66,7 +67,7 @@ class GNNPolicy(nn.Module):
     def __init__(self, backbone: nn.Module, width: int) -> None:
         super().__init__()
         self.refine = Refine(backbone)
-        self.linear = nn.Linear(width, 1)
+        self.linear = nn.Linear(check_positive("width", width), 1)
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         """The score of each vertex, shape [N, K]; see the class."""

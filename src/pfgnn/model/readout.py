@@ -7,9 +7,9 @@ from typing import NamedTuple, TypedDict, Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.argument_checks import check_positive, choose
+from pfgnn.argument_checks import check_flag, check_number, check_positive, choose
 from pfgnn.data.batch import GraphBatch
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.belief import Belief
 from pfgnn.model.mlp import MLP
 from pfgnn.ops.particles import average_particles
@@ -69,17 +69,19 @@ class Readout(nn.Module, ABC):
         columns: int | None = None,
     ) -> None:
         super().__init__()
-        self.width, self.steps = width, steps
+        self.width, self.steps = check_positive("width", width), check_positive("steps", steps, least=0)
         reduce = choose("pool", pool, POOLS)
         self.reduce = reduce if choose("level", level, {"graph": True, "node": False}) else None
-        self.scale = scale
+        self.scale = check_number("scale", scale)
+        if not isinstance(join, Sequence) or isinstance(join, str):
+            raise InputTypeError(f"join must be a sequence of ints, but it is {join!r}")
         if join and len(join) != steps + 1:
             raise InputError(
                 f"join must have an entry for each of the {steps + 1} refinements, but it has {len(join)} entries"
             )
-        self.join = nn.ModuleList(nn.Linear(layers * width, width) for layers in join)
+        self.join = nn.ModuleList(nn.Linear(check_positive("join", layers) * width, width) for layers in join)
         C = check_positive("out_channels", out_channels)
-        self.head = MLP((steps + 1) * (columns or width), width, C)
+        self.head = MLP((steps + 1) * check_positive("columns", width if columns is None else columns), width, C)
 
     def read(
         self,
@@ -170,7 +172,9 @@ class MeanParticle(Readout):
     def __init__(
         self, width: int, steps: int, out_channels: int, *, second_moment: bool = False, **options: Unpack[Options]
     ) -> None:
-        super().__init__(width, steps, out_channels, columns=2 * width if second_moment else width, **options)
+        width = check_positive("width", width)
+        columns = 2 * width if check_flag("second_moment", second_moment) else width
+        super().__init__(width, steps, out_channels, columns=columns, **options)
         self.second_moment = second_moment
 
     def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:

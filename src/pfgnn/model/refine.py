@@ -2,16 +2,23 @@
 
 import copy
 import inspect
+from collections.abc import Iterable, Sequence
 from inspect import Parameter
 
 import torch
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, is_bug
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.particle_context import Context
+
+# Arguments of a backbone that it gets if its forward has them.
+OPTIONAL = ("edge_attr", "batch", "batch_size", "graph")
+
+# What a backbone raises if it is called in a way that it is not made for.
+MISUSE = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 class Refine(nn.Module):
@@ -30,6 +37,10 @@ class Refine(nn.Module):
     def __init__(self, backbone: nn.Module, exchange: Exchange | None = None) -> None:
         super().__init__()
         check_module("backbone", backbone)
+        parameters = inspect.signature(backbone.forward).parameters
+        self.accepts = frozenset(parameters)
+        self.variadic = {p.kind for p in parameters.values()} & {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
+        check_forward("backbone", backbone, ("x", "edge_index"), {*OPTIONAL} & self.accepts)
         self.backbone = backbone
         self.exchange: nn.ModuleList | None = None
         if exchange is not None:
@@ -39,9 +50,6 @@ class Refine(nn.Module):
                 )
             self.exchange = nn.ModuleList(fresh_copy(exchange) for _ in range(len(backbone.convs)))
         self.particle_axis = bool(getattr(backbone, "particle_axis", False))
-        parameters = inspect.signature(backbone.forward).parameters
-        self.accepts = frozenset(parameters)
-        self.variadic = {p.kind for p in parameters.values()} & {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
 
     @property
     def reads_edge_attr(self) -> bool:
@@ -85,7 +93,16 @@ class Refine(nn.Module):
                 extra = [graph.edge_attr]
             else:
                 named["edge_attr"] = graph.edge_attr
-        refined = self.backbone(x, graph.edge_index, *extra, **named)
+        try:
+            refined = self.backbone(x, graph.edge_index, *extra, **named)
+        except MISUSE as error:
+            if isinstance(self.backbone, Stack) or not is_bug(error):
+                raise
+            given = ", ".join(["x", "edge_index", *(["edge_attr"] if extra else []), *named])
+            raise InputError(
+                f"the backbone {type(self.backbone).__name__} must work with forward({given}), "
+                f"but it raised {type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"
+            ) from error
         if not isinstance(refined, Tensor) or refined.shape != x.shape:
             came = f"shape {list(refined.shape)}" if isinstance(refined, Tensor) else f"a {type(refined).__name__}"
             raise InputError(
@@ -124,4 +141,25 @@ def check_module(argument: str, value: object) -> None:
         value: Value that the caller gave.
     """
     if not isinstance(value, nn.Module):
-        raise InputTypeError(f"{argument} must be a torch module such as those of pfgnn.model, but it is {value!r}")
+        name = getattr(value, "__name__", "")
+        came = f"the class {name}; make an object of it, {name}(...)" if isinstance(value, type) else repr(value)
+        raise InputTypeError(f"{argument} must be a torch module such as those of pfgnn.model, but it is {came}")
+
+
+def check_forward(argument: str, module: nn.Module, positional: Sequence[str], named: Iterable[str] = ()) -> None:
+    """Raise an InputTypeError unless a module's forward can be called with certain arguments.
+
+    Args:
+        argument: Name of the argument that the module was given as, for the message.
+        module: The module.
+        positional: Names of the arguments that are passed by position.
+        named: Names of further arguments, which are passed by name.
+    """
+    signature = inspect.signature(module.forward)
+    try:
+        signature.bind(*positional, **dict.fromkeys(named))
+    except TypeError:
+        own = ", ".join(signature.parameters)
+        raise InputTypeError(
+            f"{argument} must have forward({', '.join(positional)}), but {type(module).__name__} has forward({own})"
+        ) from None

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from pfgnn.argument_checks import check_number
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.belief import Belief, effective_sample_size
 from pfgnn.model.randomness import Noise, Purpose
@@ -26,9 +27,9 @@ class SoftResampling(nn.Module):
 
     def __init__(self, alpha: float = 0.5) -> None:
         super().__init__()
-        if not 0 <= alpha <= 1:
+        self.alpha = check_number("alpha", alpha)
+        if not 0 <= self.alpha <= 1:
             raise InputError(f"alpha must lie in [0, 1], but it is {alpha}")
-        self.alpha = alpha
 
     def forward(self, belief: Belief, noise: Noise, step: int) -> tuple[Belief, Tensor]:
         """Resample the particles of every graph; see the class.
@@ -73,10 +74,10 @@ class ESSResampling(nn.Module):
         super().__init__()
         if not isinstance(inner, SoftResampling):
             raise InputTypeError(f"inner must be a SoftResampling or SystematicResampling, but it is {inner!r}")
-        if not 0 <= threshold <= 1:
-            raise InputError(f"threshold must lie in [0, 1], but it is {threshold}")
         self.inner = inner
-        self.threshold = threshold
+        self.threshold = check_number("threshold", threshold)
+        if not 0 <= self.threshold <= 1:
+            raise InputError(f"threshold must lie in [0, 1], but it is {threshold}")
 
     def forward(self, belief: Belief, noise: Noise, step: int) -> tuple[Belief, Tensor]:
         """Resample the graphs that need it; see the class, and :class:`SoftResampling` for the arguments."""

@@ -117,12 +117,14 @@ class Candidates(NamedTuple):
         if log_weight is not None:
             log_q = log_q + (log_weight.to(log_q.dtype) - log_q).detach()
         entropy = -segment_sum(self.log_p.exp() * self.log_p.clamp(min=FLOOR), graph.nodes)  # [G, P]
+        broken = 0 * entropy.detach().sum(1, keepdim=True)  # 0, or NaN if a score of the graph is NaN
         return Draw(
             vertices[..., None],
             torch.ones_like(vertices, dtype=torch.bool)[..., None],
             log_prob,
             parents,
-            normalise(torch.where(live, log_q, FLOOR)),  # its gradient compares the particles with each other
+            # The gradient of the weights compares the particles with each other.
+            normalise(torch.where(live, log_q, FLOOR)) + broken,
             entropy.gather(1, parents),
         )
 
@@ -133,7 +135,8 @@ def _candidates(scores: Tensor, belief: Belief, graph: GraphBatch) -> Candidates
     parent_weight = belief.log_weights if P == K else belief.log_weights.new_zeros(G, 1)
     free = allowed_vertices(belief.used, graph)
     log_p = log_probabilities(scores, None if free is None else free[:, :P], graph)  # [N, P]
-    q = (parent_weight[graph.batch] + log_p).detach().double().exp().flatten()
+    # A NaN counts as 0 here, so that it cannot disturb the draws of other graphs. The new log weights are NaN.
+    q = (parent_weight[graph.batch] + log_p).detach().double().exp().nan_to_num(0.0).flatten()
     return Candidates(log_p, parent_weight, q, graph.batch.repeat_interleave(P))
 
 

@@ -38,11 +38,13 @@ def draw_vertex(
 
 
 def _argmax(values: Tensor, nodes: Segments) -> Tensor:
-    """The row of the largest value of each segment, from values [N, K] to [S, K]. No segment is empty."""
+    """The row of the largest value of each segment, from values [N, K] to [S, K]. No segment is empty.
+
+    If a value is NaN, so is the largest one, and the result is the segment's first row.
+    """
     largest = spread(segment_max(values, nodes), nodes)  # [N, K]
     row = torch.arange(len(values), device=values.device)[:, None]
-    # If all values are NaN, no row equals the largest value. Then any row will do, as log P(v) is NaN too.
-    return segment_min(torch.where(values == largest, row, len(values) - 1), nodes)
+    return segment_min(torch.where((values == largest) | largest.isnan(), row, len(values) - 1), nodes)
 
 
 class _Draw(torch.autograd.Function):

@@ -49,6 +49,19 @@ def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
     return fabric
 
 
+def set_threads(threads: int | None) -> None:
+    """Set the number of CPU threads that torch computes with.
+
+    The default is one thread. The graphs are small, so more threads gain little. And they wait for each other: on a
+    machine that also does other work, two threads can take several times as long as one.
+
+    Args:
+        threads: Number of threads; None for the environment variable OMP_NUM_THREADS, or 1 if that is not set.
+    """
+    if threads is not None or "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(threads or 1)
+
+
 def over_devices(fabric: Fabric, tensor: Tensor, how: str) -> Tensor:
     """Reduce a tensor over all devices; ``how`` is "sum" or "mean"."""
     reduced = fabric.all_reduce(tensor, reduce_op=how)

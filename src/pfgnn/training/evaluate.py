@@ -16,6 +16,7 @@ from pfgnn.data.task import Task
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
 from pfgnn.training.devices import gather_rows
+from pfgnn.training.finite import check_predictions
 from pfgnn.training.metrics import score
 
 
@@ -104,7 +105,7 @@ class Forward:
 
 
 def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int) -> Tensor:
-    """One draw of the predictions, [G, C] or [N, C] in the order of ``graphs``, on the CPU.
+    """One draw of the predictions, [G, C] or [N, C] in the order of ``graphs``, on the CPU. All must be finite.
 
     Each device predicts a share of the graphs, and all devices get all predictions.
 
@@ -127,7 +128,9 @@ def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, num
         predicted = forward(seen, draws.seed + number, pad)
         rows.append(predicted[new] if data.node_level and new is not None else predicted)
     mine = torch.cat(rows)
-    return _in_order(data, graphs, [part.cpu() for part in gather_rows(fabric, mine if len(own) else mine[:0])])
+    found = _in_order(data, graphs, [part.cpu() for part in gather_rows(fabric, mine if len(own) else mine[:0])])
+    check_predictions(found, data, graphs, forward.model)
+    return found
 
 
 def _relabelling(data: Resident, graphs: Indices, draws: Draws, number: int) -> list[IntArray]:

@@ -24,6 +24,7 @@ from pfgnn.training.config import TrainingConfig
 from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
 from pfgnn.training.devices import over_devices
 from pfgnn.training.evaluate import Draws, Forward
+from pfgnn.training.finite import FirstUpdate
 from pfgnn.training.losses import class_weights
 from pfgnn.training.metrics_file import MetricsFile, Status
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
@@ -176,7 +177,12 @@ class Trainer:
     def _update(self, batch: GraphBatch) -> None:
         set_rate(self.optimiser, self.schedule.rate(self.state.update))
         self.draw.fill_(training_seed(self.seed, self.state.update))
-        self._step(batch)
+        if self.state.update == 0:
+            first = FirstUpdate(self.plain, self.examples.data, self.loader.order(0)[: batch.real_graphs])
+            self._step(batch)
+            first.check(self.draw)
+        else:
+            self._step(batch)
         self.state.update += 1
         self.state.batch += 1
         if time.perf_counter() - self.reported > SECONDS_BETWEEN_REPORTS:

@@ -9,7 +9,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from pfgnn.argument_checks import choose
 from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError
-from pfgnn.ops.segments import make_segments, segment_mean
+from pfgnn.ops.segments import make_segments, segment_sum
 
 
 def graph_losses(
@@ -17,7 +17,9 @@ def graph_losses(
 ) -> Tensor:
     """The loss of each graph, [G]. At node level it is the mean over the nodes of the graph.
 
-    z is a row of the prediction. The last two losses are means over the targets c of the row that are not NaN:
+    A target that is NaN is unknown. A row or a graph without a known target has loss 0. At node level the mean is over
+    the nodes with a known target. z is a row of the prediction. The last two losses are means over the known targets c
+    of the row:
 
         cross_entropy           -log softmax(z)_y
         weighted_cross_entropy  -w_y log softmax(z)_y
@@ -46,47 +48,46 @@ def graph_losses(
         raise InputError(
             f"class_weights must be given for weighted_cross_entropy only, but for {task.loss} it is {there}"
         )
-    losses = choose("task.loss", task.loss, LOSSES)(prediction, y)
+    known = ~y.isnan()
+    y = y.where(known, 0)  # so that no gradient is NaN
+    losses = choose("task.loss", task.loss, LOSSES)(prediction, y).where(known, 0).sum(1) / known.sum(1).clamp(min=1)
     if class_weights is not None:
-        losses = losses * class_weights[y[:, 0]]
-    return segment_mean(losses, make_segments(batch, num_graphs, ordered=True)) if task.level == "node" else losses
+        losses = losses * class_weights[y[:, 0].long()]
+    if task.level != "node":
+        return losses
+    nodes = make_segments(batch, num_graphs, ordered=True)
+    return segment_sum(losses, nodes) / segment_sum(known.any(1).to(losses.dtype), nodes).clamp(min=1)
 
 
 def class_weights(y: Tensor, classes: int) -> Tensor:
     """w_c = N / (n_c · number of classes that occur), float32 [C]: the weights of the classes.
 
     n_c counts the targets of class c. The mean weight of the N targets is 1. A class that does not occur has weight 0.
+    Unknown classes do not count.
 
     Args:
-        y: Classes of the training part, int64 [N, 1].
+        y: Classes of the training part, [N, 1]. NaN means unknown.
         classes: C.
     """
-    counts = torch.bincount(y.flatten(), minlength=classes)
-    weights = len(y) / (counts.clamp(min=1) * (counts > 0).sum())
+    known = y[~y.isnan()].long()
+    counts = torch.bincount(known, minlength=classes)
+    weights = len(known) / (counts.clamp(min=1) * (counts > 0).sum())
     return weights.where(counts > 0, 0).float()
 
 
 def _cross_entropy(z: Tensor, y: Tensor) -> Tensor:
-    return cross_entropy(z, y[:, 0], reduction="none")
+    return cross_entropy(z, y[:, 0].long(), reduction="none")[:, None]
 
 
 def _binary_cross_entropy(z: Tensor, y: Tensor) -> Tensor:
-    known = ~y.isnan()
-    losses = binary_cross_entropy_with_logits(z, y.where(known, 0).to(z.dtype), reduction="none")
-    return _mean_of_known(losses, known)
+    return binary_cross_entropy_with_logits(z, y.to(z.dtype), reduction="none")
 
 
 def _l1(z: Tensor, y: Tensor) -> Tensor:
-    known = ~y.isnan()
-    y = y.to(torch.promote_types(z.dtype, torch.float32))  # targets in bfloat16 would be too coarse
-    return _mean_of_known((z - y.where(known, 0)).abs(), known)
+    return (z - y.to(torch.promote_types(z.dtype, torch.float32))).abs()  # targets in bfloat16 would be too coarse
 
 
-def _mean_of_known(losses: Tensor, known: Tensor) -> Tensor:
-    """Mean over the known targets of each row, or 0 if none is known: [R, C] -> [R]."""
-    return losses.where(known, 0).sum(1) / known.sum(1).clamp(min=1)
-
-
+# The losses of the targets of each row, [R, C], from predictions and targets.
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cross_entropy": _cross_entropy,
     "weighted_cross_entropy": _cross_entropy,

@@ -14,7 +14,7 @@ Score = dict[str, float]
 
 
 def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
-    """The metrics by name, computed in float64. The metric of the task comes first.
+    """The metrics by name, computed in float64. The metric of the task comes first. Unknown targets do not count.
 
         accuracy      share of rows whose class is predicted correctly
         roc_auc       area under the ROC curve; the mean over the targets in which both classes occur
@@ -26,17 +26,26 @@ def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
 
     Args:
         task: Names the metric.
-        prediction: Logits or values of R graphs or nodes, [R, C].
-        y: Classes [R, 1], or targets [R, C].
+        prediction: Logits or values of R graphs or nodes, [R, C]. They must be finite.
+        y: Classes [R, 1], or targets [R, C]. NaN means unknown.
     """
-    y = y.cpu().long() if task.metric in CLASSES else y.cpu().double()
+    z, y = prediction.detach().cpu().double(), y.cpu().double()
     columns = 1 if task.metric in CLASSES else task.outputs
     for name, values, want in (("prediction", prediction, task.outputs), ("y", y, columns)):
         if values.shape != (len(prediction), want):
             raise InputError(f"{name} must have shape {[len(prediction), want]}, but it has {list(values.shape)}")
     if not len(prediction):
         raise InputError("prediction must have at least one row to be scored, but it has none")
-    return choose("task.metric", task.metric, METRICS)(task, prediction.detach().cpu().double(), y)
+    if not (finite := z.isfinite()).all():
+        row, column = (~finite).nonzero()[0].tolist()
+        raise InputError(f"prediction must be finite to be scored, but row {row} has {float(z[row, column])}")
+    if (empty := y.isnan().all(0)).any():
+        target = (task.targets or range(columns))[int(empty.nonzero()[0])]
+        raise InputError(f"y must have a value of every target to be scored, but target {target} is NaN in all rows")
+    if task.metric in CLASSES:
+        known = ~y.isnan()[:, 0]
+        z, y = z[known], y[known].long()
+    return choose("task.metric", task.metric, METRICS)(task, z, y)
 
 
 def higher_is_better(metric: str) -> bool:
@@ -45,14 +54,14 @@ def higher_is_better(metric: str) -> bool:
 
 
 def accuracy(prediction: Tensor, y: Tensor) -> float:
-    """Share of rows whose class is predicted correctly.
+    """Share of the rows with a known class for which it is predicted.
 
     Args:
         prediction: A score for each class, [R, C]; or with two classes, the logit of class 1, [R, 1].
-        y: Class numbers, [R, 1].
+        y: Class numbers, [R, 1]. NaN means unknown.
     """
     named = prediction.argmax(1) if prediction.shape[1] > 1 else prediction[:, 0] > 0
-    return float((named == y[:, 0]).double().mean())
+    return float((named == y[:, 0])[~y[:, 0].isnan()].double().mean())
 
 
 def _accuracy(task: Task, z: Tensor, y: Tensor) -> Score:

@@ -13,7 +13,7 @@ from pfgnn.model.output import Output
 from pfgnn.model.readout import Readout
 from pfgnn.ops.hashing import fold
 from pfgnn.training.losses import graph_losses
-from pfgnn.training.objective import Objective, Share
+from pfgnn.training.objective import Loss, Objective, Share
 from pfgnn.training.particle_statistics import measured_beside
 from pfgnn.training.targets import Standardise
 
@@ -55,17 +55,7 @@ class Step:
             seed: Seed of the model's draws.
             share: The share of the batch on this device; None if the whole batch is here.
         """
-        assert batch.graph_key is not None
-        assert batch.y is not None
-        rank, world = self.fabric.global_rank, self.fabric.world_size
-        # With its place in the whole batch in the key, two copies of a graph draw differently, and several devices
-        # draw what one process would draw.
-        place = torch.arange(batch.num_graphs, device=batch.batch.device) * world + rank
-        output = self.model(batch, seed=seed, graph_key=fold(batch.graph_key, place), chunk=self.chunk)
-        y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
-        losses = graph_losses(self.task, output.prediction, y, batch.batch, batch.num_graphs, self.class_weights)
-        gains = self._gains(output, y, batch.batch) if self.objective.needs_gains else None
-        loss = self.objective(losses, output.trace, share, gains, batch.real if batch.padding else None)
+        loss, output = self.loss(batch, seed, share)
         self.optimiser.zero_grad()
         with measured_beside(output, batch.real_graphs) as diversity:
             self.fabric.backward(loss.total)
@@ -76,6 +66,20 @@ class Step:
         self.optimiser.step()
         with torch.no_grad():  # otherwise the sums would keep the autograd graph of every update
             self.sums += torch.stack([loss.task, loss.policy, *diversity, norm, torch.ones_like(norm)])
+
+    def loss(self, batch: GraphBatch, seed: Tensor, share: Share | None = None) -> tuple[Loss, Output]:
+        """The loss of a batch, and the output of the model. The arguments are those of the call."""
+        assert batch.graph_key is not None
+        assert batch.y is not None
+        rank, world = self.fabric.global_rank, self.fabric.world_size
+        # With its place in the whole batch in the key, two copies of a graph draw differently, and several devices
+        # draw what one process would draw.
+        place = torch.arange(batch.num_graphs, device=batch.batch.device) * world + rank
+        output = self.model(batch, seed=seed, graph_key=fold(batch.graph_key, place), chunk=self.chunk)
+        y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
+        losses = graph_losses(self.task, output.prediction, y, batch.batch, batch.num_graphs, self.class_weights)
+        gains = self._gains(output, y, batch.batch) if self.objective.needs_gains else None
+        return self.objective(losses, output.trace, share, gains, batch.real if batch.padding else None), output
 
     @torch.no_grad()
     def _gains(self, output: Output, y: Tensor, batch: Tensor) -> Tensor | None:

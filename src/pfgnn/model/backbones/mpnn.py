@@ -4,6 +4,7 @@ from typing import Unpack
 
 from torch import Tensor, nn
 
+from pfgnn.argument_checks import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_attr
 from pfgnn.ops.segments import segment_mean, spread
@@ -21,7 +22,7 @@ class MPNNLayer(nn.Module):
 
     def __init__(self, width: int, edge_hidden: int) -> None:
         super().__init__()
-        self.width = width
+        self.width, edge_hidden = width, check_positive("edge_hidden", edge_hidden)
         self.edge_network = nn.Sequential(
             nn.Linear(width, edge_hidden), nn.ReLU(), nn.Linear(edge_hidden, width * width)
         )

@@ -5,7 +5,7 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.argument_checks import check_positive
+from pfgnn.argument_checks import check_flag, check_number, check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
 from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_attr
@@ -37,13 +37,13 @@ class PNALayer(nn.Module):
         super().__init__()
         if width % check_positive("towers", towers):
             raise InputError(f"towers must divide the width {width}, but towers is {towers}")
-        if not mean_log_degree > 0:
+        if not check_number("mean_log_degree", mean_log_degree) > 0:
             raise InputError(f"mean_log_degree must be positive, but it is {mean_log_degree}")
         F = width // towers
         self.width, self.mean_log_degree = width, mean_log_degree
         self.pre = nn.Parameter(torch.empty(towers, 3 * F, F))  # A, B and the part of U for h_i
         self.pre_bias = nn.Parameter(torch.empty(towers, 2 * F))  # biases of B and U
-        self.from_edge = nn.Linear(width, width, bias=False) if edges else None  # C of all towers
+        self.from_edge = nn.Linear(width, width, bias=False) if check_flag("edges", edges) else None  # C of all towers
         self.post = nn.Parameter(torch.empty(towers, 4 * F, 3 * F))  # the parts of U for the three scalers
         self.mix = nn.Linear(width, width)  # V
         self.reset_parameters()

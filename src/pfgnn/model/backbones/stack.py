@@ -5,7 +5,7 @@ from typing import Literal, TypedDict
 
 from torch import Tensor, nn
 
-from pfgnn.argument_checks import check_positive, choose
+from pfgnn.argument_checks import check_flag, check_number, check_positive, choose
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.mlp import MLP
@@ -68,14 +68,14 @@ class Stack(nn.Module):
         super().__init__()
         self.width = check_positive("width", width)
         make_norm = choose("norm", norm, NORMS)
-        if not 0 <= dropout < 1:
+        self.residual, self.dropout = check_flag("residual", residual), check_number("dropout", dropout)
+        if not 0 <= self.dropout < 1:
             raise InputError(f"dropout must lie in [0, 1), but it is {dropout}")
-        self.residual, self.dropout = residual, dropout
         self.convs = nn.ModuleList(layer() for _ in range(check_positive("layers", layers)))
         self.norms = nn.ModuleList(make_norm(width) for _ in self.convs)
         self.hidden: nn.ModuleList | None = None
         self.hidden_norms: nn.ModuleList | None = None
-        if feed_forward:
+        if check_flag("feed_forward", feed_forward):
             self.hidden = nn.ModuleList(MLP(width, 2 * width, width) for _ in self.convs)
             self.hidden_norms = nn.ModuleList(make_norm(width) for _ in self.convs)
 

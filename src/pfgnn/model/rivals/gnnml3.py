@@ -5,7 +5,7 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from pfgnn.argument_checks import check_positive
+from pfgnn.argument_checks import check_number, check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
 from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_attr, particles_like
@@ -76,7 +76,7 @@ class GNNML3(Stack):
         **options: Unpack[Options],
     ) -> None:
         self_and_frequencies = 1 + check_positive("frequencies", frequencies)
-        if not bandwidth > 0:
+        if not check_number("bandwidth", bandwidth) > 0:
             raise InputError(f"bandwidth must be positive, but it is {bandwidth}")
         options.setdefault("norm", "layer")
         super().__init__(lambda: GNNML3Layer(width, self_and_frequencies), width, layers, **options)

@@ -6,7 +6,7 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.ops.batch_norm import BatchNorming
-from pfgnn.ops.triton.numeric import bounded, relu
+from pfgnn.ops.triton.numeric import bounded, relu, relu_back
 from pfgnn.ops.triton.rows import sum_columns
 
 ROWS, COLUMNS = 64, 32  # size of the tile of a program
@@ -96,7 +96,7 @@ def batch_back_parts(
     _, n, y = _normal(h, row, column, mask, mean, root, scale, shift, D, stride, limit)
     dz = tl.load(g + row * D + column[None, :], mask, 0.0).to(tl.float32)
     if RELU:
-        dz = tl.where(y > 0, dz, 0.0)
+        dz = relu_back(y, dz)
     place = parts + tl.program_id(0) * 2 * D + column
     tl.store(place, tl.sum(dz * n, 0), column < D)
     tl.store(place + D, tl.sum(dz, 0), column < D)
@@ -113,7 +113,7 @@ def batch_back(
     v, n, y = _normal(h, row, column, mask, mean, root, scale, shift, D, stride, limit)
     d = tl.load(g + row * D + column[None, :], mask, 0.0).to(tl.float32)
     if RELU:
-        d = tl.where(y > 0, d, 0.0)
+        d = relu_back(y, d)
     if TRAINING:  # μ and σ² depend on all rows except the padding
         count = tl.load(real) * K
         of_n, of_all = tl.load(total + column, inside, 0.0), tl.load(total + D + column, inside, 0.0)

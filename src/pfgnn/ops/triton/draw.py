@@ -32,7 +32,7 @@ def draw_forward(
     key = fold_word(fold_word(tl.load(keys + graph), step), purpose)
     key = fold_word(fold_word(key, tl.load(particles + k)), number)
     best = tl.full([], -float("inf"), tl.float64)
-    v = end - 1
+    v = begin  # stays so if the scores are not finite: NaN is not larger than -inf
     for first in range(begin, end, R):
         row = first + tl.arange(0, R)
         inside = row < end

@@ -9,7 +9,7 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.ops.graph_norm import Norming
-from pfgnn.ops.triton.numeric import bounded, relu
+from pfgnn.ops.triton.numeric import bounded, maximum, relu, relu_back
 from pfgnn.ops.triton.rows import ALIGN, padded
 
 WARPS = 4  # warps per program
@@ -65,7 +65,7 @@ def _number(near, count, K, NEAR: tl.constexpr, LARGE: tl.constexpr, R: tl.const
         node, found = _nodes(LARGE, R), tl.zeros([R, 1], tl.float32)
         for more in range(0, count, R):
             found += tl.load(near + (node + more) * K, node + more < count, 0.0)
-        n = tl.maximum(tl.sum(found), 1.0)
+        n = maximum(tl.sum(found), 1.0)
     return n
 
 
@@ -121,7 +121,7 @@ def _centred(g, h, node, c, count, K, D, stride, limit, middle, factor, beta, RE
     centred = tl.where(node < count, bounded(v, limit) - middle[None, :], 0.0)
     dz = _load(g, node, c, count, D, K * D)
     if RELU:
-        dz = tl.where(centred * factor[None, :] + beta[None, :] > 0, dz, 0.0)
+        dz = relu_back(centred * factor[None, :] + beta[None, :], dz)
     return v, centred, dz
 
 

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pfgnn.ops.triton.numeric import relu
+from pfgnn.ops.triton.numeric import relu, relu_back
 from pfgnn.ops.triton.segments import PROGRAMS
 
 NUMBERS = 256  # entries that a program reads at once, or those of one edge if they are more
@@ -65,7 +65,7 @@ def messages_back(
         i = tl.load(target + p, there, 0)
         v = mine[None, :] + tl.load(edge_attr + edge[:, None] * D + feature[None, :], mask, 0.0).to(tl.float32)
         d = tl.load(g + i[:, None] * columns + column[None, :], mask, 0.0).to(tl.float32)
-        total += tl.sum(tl.where(v <= 0, 0.0, d), 0)  # as in torch's relu, the gradient passes if v is NaN
+        total += tl.sum(relu_back(v, d), 0)
     tl.store(dx + place, total, inside)
 
 
@@ -84,7 +84,7 @@ def messages_edge_back(g, x, edge_attr, source, target, out, E, K, D, R: tl.cons
     for k in range(K):
         v = tl.load(from_x + k * D, mask, 0.0).to(tl.float32) + e
         d = tl.load(from_g + k * D, mask, 0.0).to(tl.float32)
-        total += tl.where(v <= 0, 0.0, d)
+        total += relu_back(v, d)
     tl.store(out + place, total, mask)
 
 

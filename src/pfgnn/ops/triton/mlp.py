@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pfgnn.ops.triton.numeric import relu
+from pfgnn.ops.triton.numeric import relu, relu_back
 
 ROWS = 16  # rows per program
 
@@ -27,7 +27,7 @@ def score_back(g, u, last, du, parts, M, P, PP, R: tl.constexpr, C: tl.constexpr
     v = tl.load(last + c, c < P, 0.0).to(tl.float32)  # 0 in the padding, so du is 0 there too
     d = tl.load(g + row, row < M, 0.0).to(tl.float32)
     hidden = tl.load(u + place, wide, 0.0).to(tl.float32)
-    tl.store(du + place, tl.where(hidden > 0, d[:, None] * v[None, :], 0.0), wide)
+    tl.store(du + place, relu_back(hidden, d[:, None] * v[None, :]), wide)
     part = parts + tl.program_id(0) * (P + 1)
     tl.store(part + c, tl.sum(d[:, None] * relu(hidden), 0), c < P)
     tl.store(part + P, tl.sum(d, 0))

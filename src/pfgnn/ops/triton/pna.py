@@ -14,6 +14,7 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.ops.pna import FLOOR
+from pfgnn.ops.triton.numeric import maximum, minimum
 
 FORWARD, BACK = (8, 32, 2, 2), (8, 32, 1, 2)  # per program: rows of its tile, features of it, edges at once, warps
 
@@ -78,7 +79,7 @@ def _moments(
             if COUNT:
                 lows = tl.where(there & (v <= low), tl.where(v < low, 1.0, lows + 1.0), lows)
                 highs = tl.where(there & (v >= high), tl.where(v > high, 1.0, highs + 1.0), highs)
-            low, high = tl.where(there, tl.minimum(low, v), low), tl.where(there, tl.maximum(high, v), high)
+            low, high = tl.where(there, minimum(low, v), low), tl.where(there, maximum(high, v), high)
     n = tl.maximum(end - begin, 1).to(tl.float32)
     shift = total / n
     return first + shift, low, high, squares / n - shift * shift, lows, highs, n

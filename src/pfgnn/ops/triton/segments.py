@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pfgnn.ops.triton.numeric import relu
+from pfgnn.ops.triton.numeric import largest, maximum, relu, relu_back
 
 PROGRAMS = 1024  # number of programs that keep a GPU busy
 
@@ -29,7 +29,7 @@ def _reduce_rows(
         tile = tl.load(values + row[:, None] * columns + column[None, :], mask, empty).to(tl.float32)
         if RELU:
             tile = relu(tile)
-        total = tl.maximum(total, tl.max(tile, 0)) if MAX else total + tl.sum(tile, 0)
+        total = maximum(total, largest(tile)) if MAX else total + tl.sum(tile, 0)
     if MAX:
         total = tl.where(end > begin, total, 0.0)
     if OWN:
@@ -51,7 +51,7 @@ def _spread_rows(values, index, start, positive, out, columns, WHERE: tl.constex
     count = (tl.load(start + segment + 1) - tl.load(start + segment)).to(tl.float32)
     value = tl.load(values + segment * columns + column, column < columns, 0.0).to(tl.float32)
     if WHERE:
-        value = tl.where(tl.load(positive + row * columns + column, column < columns, 0.0) > 0, value, 0.0)
+        value = relu_back(tl.load(positive + row * columns + column, column < columns, 0.0), value)
     tl.store(out + row * columns + column, value / count, column < columns)
 
 

@@ -8,6 +8,7 @@ import triton.language as tl
 from torch import Tensor
 
 from pfgnn.ops.triton.hashing import fold_word, unit
+from pfgnn.ops.triton.numeric import largest, maximum, minimum
 from pfgnn.ops.weights import FLOOR
 
 
@@ -20,8 +21,8 @@ def _load(rows, K, other, B: tl.constexpr):
 @triton.jit
 def _log_softmax(s, floor):
     """The log softmax of s, but at least floor. Entries after the K-th must be -inf."""
-    shifted = s - tl.max(s, 0)
-    return tl.maximum(shifted - tl.log(tl.sum(tl.exp(shifted), 0)), floor)
+    shifted = s - largest(s)
+    return maximum(shifted - tl.log(tl.sum(tl.exp(shifted), 0)), floor)
 
 
 @triton.jit
@@ -67,7 +68,7 @@ def bound_back(g, out, result, K, limit, B: tl.constexpr):
 def _log_proposal(log_w, log_alpha, log_uniform, MIXED: tl.constexpr, UNIFORM: tl.constexpr):
     if MIXED:
         one = log_alpha + log_w
-        high, low = tl.maximum(one, log_uniform), tl.minimum(one, log_uniform)
+        high, low = maximum(one, log_uniform), minimum(one, log_uniform)
         return high + tl.log(1 + tl.exp(low - high))
     if UNIFORM:
         return tl.zeros_like(log_w) + log_uniform
@@ -83,7 +84,7 @@ def resample_forward(
     log_w = _load(log_weights, K, 0.0, B)
     log_q = _log_proposal(log_w, log_alpha, log_uniform, MIXED, UNIFORM)
     cumulative = tl.cumsum(tl.where(k < K, tl.exp(log_q.to(tl.float64)), 0.0), 0)
-    total = tl.max(cumulative, 0)
+    total = largest(cumulative)
     key = fold_word(fold_word(tl.load(keys + tl.program_id(0)), step), purpose)
     if SYSTEMATIC:
         u = (k + unit(key)) / K
