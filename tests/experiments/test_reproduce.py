@@ -7,19 +7,21 @@ import sys
 import threading
 import time
 import weakref
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from pfgnn.errors import DivergedError
+from pfgnn.errors import DivergedError, InputError
 from pfgnn.experiments import reproduce as running
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.reproduce import Failure, Progress, reproduce
 from pfgnn.experiments.row_file import read_gathered
 from pfgnn.experiments.rows import ACCURACY, Row, TableSpec
+from pfgnn.experiments.run_lock import locked
 from pfgnn.experiments.tables import TABLES
 from pfgnn.files import write_json
 
@@ -115,7 +117,7 @@ def test_every_run_is_run_once_and_gathered(stage: Stage, monkeypatch: pytest.Mo
     stage.stub(monkeypatch)
     seen: list[Progress] = []
     assert stage.reproduce(jobs=3, progress=seen.append) == []
-    assert seen == [Progress(done, 0, 7) for done in range(8)]
+    assert seen == [Progress(done, 0, 0, 7) for done in range(8)]
     assert stage.calls() == sorted(
         [
             *(f"train tiny.yaml seed={seed} data.fold={fold} --resume" for seed in (0, 1) for fold in (0, 1)),
@@ -161,11 +163,55 @@ def test_failures_are_told_and_the_others_run_on(stage: Stage, monkeypatch: pyte
         "exit status 0, but there is no record: nothing on stderr",
     ]
     assert failures[0].run.endswith("runs/tiny/b/seed0-fold0")
-    assert seen[-1] == Progress(1, 2, 3)
+    assert seen[-1] == Progress(1, 2, 0, 3)
     assert stage.keys("b") == [(2, 0)]
     stage.how()
     assert stage.reproduce(rows=["b"]) == []
     assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_of_another_command_is_left_to_it(stage: Stage, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
+    stage.stub(monkeypatch)
+    monkeypatch.setattr(running, "PAUSE", 0.01)
+    monkeypatch.setattr("pfgnn.experiments.run.run", lambda config, directory, **options: record(config, directory))
+    seen: list[Progress] = []
+
+    def record(config: Config, directory: Path) -> None:
+        write_json(directory / "record.json", {"config": config_mapping(config), "seed": config.seed, "results": {}})
+
+    def progress(now: Progress) -> None:
+        seen.append(now)
+        if now.elsewhere:  # all others are done
+            other.close()
+
+    with ExitStack() as other:
+        other.enter_context(locked(stage.folder / "runs" / "tiny" / "b" / "seed0-fold0"))
+        assert stage.reproduce(rows=["b"], jobs=jobs, progress=progress) == []
+    assert Progress(2, 0, 1, 3) in seen
+    assert seen[-1] == Progress(3, 0, 0, 3)
+    assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
+
+
+def test_a_run_that_another_command_began_a_moment_before_is_no_failure(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "PAUSE", 0.01)
+    asked: list[bool] = []
+
+    def begun(directory: Path) -> bool:
+        asked.append(len(asked) == 1)  # free when the run is chosen, and in use when it has failed
+        return asked[-1]
+
+    def run(config: Config, directory: Path, **options: object) -> None:
+        if len(asked) == 1:
+            raise InputError(f"{directory} must not be in use")
+        write_json(directory / "record.json", {"config": config_mapping(config), "seed": config.seed, "results": {}})
+
+    monkeypatch.setattr(running, "is_in_use", begun)
+    monkeypatch.setattr("pfgnn.experiments.run.run", run)
+    assert stage.reproduce(rows=["b"], seeds=1, jobs=1) == []
+    assert stage.keys("b") == [(0, 0)]
 
 
 def test_a_single_run_at_a_time_stays_in_this_process(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

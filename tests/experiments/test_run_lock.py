@@ -23,7 +23,7 @@ from pfgnn.experiments.build import build_model
 from pfgnn.experiments.demo import run_demo
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import Resume, check_directory
-from pfgnn.experiments.run_lock import FILE, Holder, check_free, locked
+from pfgnn.experiments.run_lock import FILE, Holder, check_free, is_in_use, locked
 
 IN_USE = rf"run must not be in use, but process {os.getpid()} on \S+, which began at \S+ \S+, trains in it; wait for it"
 HOLD = """
@@ -82,9 +82,11 @@ def test_a_second_one_is_refused_with_who_holds_it_until_it_ends(tmp_path: Path)
             pass
         with pytest.raises(ValueError, match=IN_USE):
             check_free(directory)
+        assert is_in_use(directory)
         lock.check()
         (directory / "config.yaml").touch()
     check_free(directory)
+    assert not is_in_use(directory)
     with locked(directory):
         pass
     assert [path.name for path in directory.iterdir()] == ["config.yaml"]
@@ -146,7 +148,19 @@ def test_a_process_elsewhere_that_lives_keeps_its_lock(tmp_path: Path, text: str
         locked(tmp_path / "run"),
     ):
         pass
+    with beating(tmp_path / "run" / FILE):
+        assert is_in_use(tmp_path / "run")
+    assert not is_in_use(tmp_path / "run")  # no signs of life any more
     assert (tmp_path / "run" / FILE).read_text() == text
+
+
+def test_a_process_elsewhere_that_ends_while_it_is_watched(tmp_path: Path) -> None:
+    leave(tmp_path / "run", ELSEWHERE)
+    timer = threading.Timer(0.05, (tmp_path / "run" / FILE).unlink)
+    timer.start()
+    assert is_in_use(tmp_path / "run")
+    timer.join()
+    assert not is_in_use(tmp_path / "run")
 
 
 def test_without_locks_of_files_the_signs_of_life_decide(tmp_path: Path, no_flock: None) -> None:

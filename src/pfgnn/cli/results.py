@@ -48,12 +48,14 @@ def reproduce(
     """Run what is missing in a table, continue what was stopped, and print our numbers beside the paper's."""
     from pfgnn.experiments import reproduce as running
 
-    columns = bar_columns("{task.description}", "{task.fields[failed]} failed", elapsed=True)
+    columns = bar_columns("{task.description}", "{task.fields[note]}", elapsed=True)
     with going_on(), Progress(*columns, console=console, speed_estimate_period=float("inf")) as bar:
-        shown = bar.add_task(name, total=None, failed=0)
+        shown = bar.add_task(name, total=None, note="")
 
         def progress(now: running.Progress) -> None:
-            bar.update(shown, completed=now.done + now.failed, total=now.total, failed=now.failed)
+            elsewhere = f", {now.elsewhere} by another command" if now.elsewhere else ""
+            note = f"{now.failed} failed{elsewhere}"
+            bar.update(shown, completed=now.done + now.failed, total=now.total, note=note)
 
         failures = running.reproduce(
             name,

@@ -20,11 +20,13 @@ from pfgnn.experiments.config_file import config_mapping, parse_config, read_con
 from pfgnn.experiments.row_file import Record, gather, read_gathered
 from pfgnn.experiments.rows import Row
 from pfgnn.experiments.run_directory import RECORD
+from pfgnn.experiments.run_lock import is_in_use
 from pfgnn.experiments.tables import find_table, row_path
 from pfgnn.files import read_json
 
 PFGNN = (sys.executable, "-m", "pfgnn")
 POLL = 0.05  # seconds between two checks of the running processes
+PAUSE = 1.0  # seconds between two checks of runs that other commands do
 GRACE = 60.0  # seconds that a run may take to write its checkpoint when it is stopped
 
 
@@ -65,11 +67,13 @@ class Progress(NamedTuple):
     Fields:
         done: Runs that succeeded.
         failed: Runs that failed.
+        elsewhere: Runs that are left, and that another command does now.
         total: All runs that have to be done.
     """
 
     done: int
     failed: int
+    elsewhere: int
     total: int
 
 
@@ -89,7 +93,8 @@ def reproduce(
     """Do all runs of a table that are missing, gather their records, and return the runs that failed.
 
     A run that was stopped continues from its last checkpoint. An exception, such as KeyboardInterrupt, stops all
-    processes after they have written a checkpoint.
+    processes after they have written a checkpoint. Several commands may reproduce one table together: a run that
+    another one does is left to it, and its record is gathered at the end.
 
     Args:
         name: Name of the table.
@@ -102,38 +107,52 @@ def reproduce(
         seeds: Number of seeds to run, from seed 0; None for all.
         device: "cpu", "cuda" or "auto".
         threads: CPU threads of each run. By default 1, or with one job what OMP_NUM_THREADS says.
-        progress: Called before the first run and after each run.
+        progress: Called before the first run, after each run, and while other commands do all runs that are left.
     """
     check_positive("jobs", jobs)
     waiting = deque(plan(name, out=out, runs=runs, configs=configs, rows=rows, seeds=seeds))
     total, done = len(waiting), 0
     failures: list[Failure] = []
     active: list[tuple[Job, subprocess.Popen[bytes]]] = []
-    progress(Progress(done, 0, total))
-    while waiting and jobs == 1:
-        job = waiting.popleft()
-        reason = _run_here(job, device, threads)
-        done += reason is None
-        if reason is not None:
+
+    def end(job: Job, reason: str | None) -> None:
+        """Count a run that ended: with the reason if it failed."""
+        nonlocal done
+        if reason is None:
+            done += 1
+        elif is_in_use(job.directory):  # another command was faster
+            waiting.append(job)
+        else:
             failures.append(Failure(str(job.directory), reason))
-        progress(Progress(done, len(failures), total))
+        progress(Progress(done, len(failures), 0, total))
+
+    progress(Progress(done, 0, 0, total))
     try:
         while waiting or active:
-            while waiting and len(active) < jobs:
-                job = waiting.popleft()
-                active.append((job, _start(job, configs, device, threads or 1)))
-            time.sleep(POLL)
+            while len(active) < jobs and (job := _next(waiting)):
+                if jobs == 1:
+                    end(job, _run_here(job, device, threads))
+                else:
+                    active.append((job, _start(job, configs, device, threads or 1)))
+            if waiting and not active:
+                progress(Progress(done, len(failures), len(waiting), total))
+            time.sleep(POLL if active else PAUSE if waiting else 0)
             for ended in [pair for pair in active if pair[1].poll() is not None]:
                 active.remove(ended)
-                reason = _finish(*ended)
-                if reason is None:
-                    done += 1
-                else:
-                    failures.append(Failure(str(ended[0].directory), reason))
-                progress(Progress(done, len(failures), total))
+                end(ended[0], _finish(*ended))
     finally:
         _stop([process for _, process in active])
     return failures
+
+
+def _next(waiting: deque[Job]) -> Job | None:
+    """Take the first run that no other command does now. None if there is none."""
+    for _ in range(len(waiting)):
+        job = waiting.popleft()
+        if not is_in_use(job.directory):
+            return job
+        waiting.append(job)
+    return None
 
 
 def plan(

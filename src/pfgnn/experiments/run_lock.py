@@ -119,6 +119,19 @@ def locked(directory: Path) -> Iterator[Lock]:
                 directory.rmdir()
 
 
+def is_in_use(directory: Path) -> bool:
+    """Whether another process trains in a directory. To know it of one on another machine takes some seconds."""
+    path = directory / FILE
+    try:
+        file = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        return _flock(file) is False or _is_held(file, path)
+    finally:
+        os.close(file)
+
+
 def check_free(directory: Path) -> None:
     """Raise an InputError if a process of this machine trains in a directory. One elsewhere is found by `locked`."""
     if os.environ.get("RANK", "0") != "0":  # under torchrun the first process holds the lock for all
@@ -148,23 +161,32 @@ def _open_locked(path: Path) -> int:
 
 def _take_over(file: int, path: Path) -> Holder:
     """Write this process into a locked file, unless one that gives signs of life stands there."""
-    before, mine = _read(path), Holder()
-    # Without flock, and for a process of another machine, the lock of the file proves nothing.
-    known = _flock(file) is True and before is not None and before.machine == mine.machine
-    if os.fstat(file).st_size and not known and _is_alive(path):
+    if _is_held(file, path):
         raise _in_use(path)
+    mine = Holder()
     os.ftruncate(file, 0)
     os.pwrite(file, json.dumps(asdict(mine)).encode(), 0)
     return mine
 
 
+def _is_held(file: int, path: Path) -> bool:
+    """Whether a process that lives stands in a file that no other process of this machine has locked."""
+    holder = _read(path)
+    # Without flock, and for a process of another machine, the lock of the file proves nothing.
+    known = _flock(file) is True and holder is not None and holder.machine == _this_machine()
+    return os.fstat(file).st_size > 0 and not known and _is_alive(path)
+
+
 def _is_alive(path: Path) -> bool:
     """Watch for signs of life of the process that holds the lock."""
-    seen, deadline = _sign(path), time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        time.sleep(min(BEAT, PATIENCE) / 4)
-        if _sign(path) != seen:
-            return True
+    try:
+        seen, deadline = _sign(path), time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            time.sleep(min(BEAT, PATIENCE) / 4)
+            if _sign(path) != seen:
+                return True
+    except FileNotFoundError:  # it ended just now
+        return True
     return False
 
 
