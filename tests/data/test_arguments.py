@@ -48,7 +48,7 @@ def test_series_and_generators_are_sequences_too() -> None:
 @pytest.mark.parametrize("value", [None, 3, [1], b"A_"])
 @pytest.mark.parametrize("read", [from_graph6, from_sparse6, from_networkx, from_pyg, from_smiles])
 def test_a_single_graph(read: Callable[[Any], Graph], value: Any) -> None:
-    with pytest.raises(InputTypeError, match=r"^(text|graph|data|smiles) must be a "):
+    with pytest.raises(InputTypeError, match=r"^(text|graph|data|smiles) must be "):
         read(value)
 
 

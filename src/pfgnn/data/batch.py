@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.errors import InputError, InputTypeError
+from pfgnn.graphs.convert import check_dense
 from pfgnn.ops.segments import Segments, make_segments
 from pfgnn.ops.side_stream import beside, joined
 
@@ -200,6 +201,8 @@ def _check_types(**arguments: Any) -> None:
     for name, value in arguments.items():
         if not isinstance(value, Tensor) and (value is not None or name == "edge_index"):
             raise InputTypeError(f"{name} must be a torch tensor, but it is a {type(value).__name__}")
+        if value is not None:
+            check_dense(name, value)
 
 
 def _check_edges(edge_index: Tensor, edge_attr: Tensor | None, num_nodes: int) -> None:

@@ -10,6 +10,7 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import stack
+from pfgnn.graphs.convert import tensor_array
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -93,13 +94,10 @@ def to_pyg(dataset: Dataset) -> list["Data"]:
 
 def _rows(graph: "Data", name: str, several: bool = True) -> Array | None:
     """An attribute as an array with two axes: one row per node or edge, or one row in all unless ``several``."""
-    import torch
-
     value = getattr(graph, name, None)
     if value is None:
         return None
-    tensor = torch.as_tensor(value).detach().cpu()
-    array: Array = (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()  # numpy has no bfloat16
+    array = tensor_array(name, value)
     if not several:
         return array.reshape(1, -1)
     return array[:, None] if array.ndim == 1 else array
@@ -111,7 +109,7 @@ def _edges(number: int, graph: "Data") -> Array:
         raise InputError(
             f"edge_index must be given, with no columns if there are no edges, but in graph {number} it is None"
         )
-    ends: Array = graph.edge_index.detach().cpu().numpy()
+    ends = tensor_array("edge_index", graph.edge_index)
     if ends.ndim != 2 or len(ends) != 2:
         raise InputError(f"edge_index must have shape [2, e], but in graph {number} it has {list(ends.shape)}")
     return ends

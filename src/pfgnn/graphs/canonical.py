@@ -9,6 +9,7 @@ Every graph is accepted, but a hard graph, such as a large CFI graph, can take e
 
 import numpy as np
 
+from pfgnn.argument_checks import checked
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.nauty import is_installed, nauty_labelling, nauty_search, num_layers
@@ -29,6 +30,7 @@ def symmetry(graph: Graph) -> SearchResult:
     return search(graph, _solve, MOST_AS_ONE) if is_installed() else search(graph)
 
 
+@checked
 def canonical_labelling(graph: Graph) -> IntArray:
     """The permutation [n] with which `graph.relabel` gives the canonical form."""
     if is_installed() and graph.num_nodes <= MOST_AS_ONE:
@@ -36,16 +38,19 @@ def canonical_labelling(graph: Graph) -> IntArray:
     return symmetry(graph).labelling
 
 
+@checked
 def canonical_form(graph: Graph) -> Graph:
     """A relabelled copy of the graph that is the same for all isomorphic graphs. Labels count."""
     return graph.relabel(canonical_labelling(graph))
 
 
+@checked
 def certificate(graph: Graph) -> bytes:
     """Bytes that are equal for two graphs if and only if they are isomorphic, with equal node and edge labels."""
     return canonical_form(graph).to_bytes()
 
 
+@checked
 def isomorphism(left: Graph, right: Graph) -> IntArray | None:
     """A permutation p [n] with `left.relabel(p) == right`, or None if there is none."""
     if (left.num_nodes, left.num_edges) != (right.num_nodes, right.num_edges):
@@ -55,21 +60,25 @@ def isomorphism(left: Graph, right: Graph) -> IntArray | None:
     return mapping if left.relabel(mapping) == right else None
 
 
+@checked
 def is_isomorphic(left: Graph, right: Graph) -> bool:
     """Whether some renumbering of the nodes turns one graph into the other. Labels count."""
     return isomorphism(left, right) is not None
 
 
+@checked
 def automorphism_count(graph: Graph) -> int:
     """Number of permutations p with `graph.relabel(p) == graph`."""
     return symmetry(graph).group_order
 
 
+@checked
 def automorphism_generators(graph: Graph) -> IntArray:
     """Permutations that generate the automorphism group, shape [g, n]. No rows if it is trivial."""
     return symmetry(graph).generators
 
 
+@checked
 def orbits(graph: Graph) -> IntArray:
     """The smallest node in each node's orbit, shape [n]. Nodes with equal entries are in the same orbit."""
     return symmetry(graph).orbits

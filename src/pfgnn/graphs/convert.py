@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pfgnn.argument_checks import checked
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import Array, IntArray
 from pfgnn.graphs.checks import check_labels
@@ -12,11 +13,13 @@ from pfgnn.graphs.graph import Graph
 
 if TYPE_CHECKING:
     import networkx as nx
+    from torch import Tensor
     from torch_geometric.data import Data
 
 from_edge_list = Graph.from_edges
 
 
+@checked
 def from_networkx(
     graph: "nx.Graph", node_attrs: Sequence[str] | None = None, edge_attrs: Sequence[str] | None = None
 ) -> Graph:
@@ -42,6 +45,7 @@ def from_networkx(
     return Graph.from_edges(len(number), edges, x, edge_attr)
 
 
+@checked
 def to_networkx(graph: Graph) -> "nx.Graph":
     """Convert to networkx. Label columns become node attributes x0, x1, ... and edge attributes e0, e1, ..."""
     import networkx as nx
@@ -54,6 +58,7 @@ def to_networkx(graph: Graph) -> "nx.Graph":
     return result
 
 
+@checked
 def from_pyg(data: "Data") -> Graph:
     """Convert a PyG graph that has every edge in both directions, with the same label.
 
@@ -65,16 +70,20 @@ def from_pyg(data: "Data") -> Graph:
         raise InputTypeError(f"data must be a PyG Data, but it is a {type(data).__name__}")
     if data.edge_index is None:
         raise InputError("data.edge_index must be given, with no columns if there are no edges, but it is None")
-    arcs = data.edge_index.cpu().numpy().T  # [2 m, 2]
-    labels = _matrix(data.edge_attr)
+    arcs = tensor_array("edge_index", data.edge_index)
+    if arcs.ndim != 2 or len(arcs) != 2:
+        raise InputError(f"edge_index must have shape [2, 2 m], but it has {list(arcs.shape)}")
+    arcs = arcs.T  # [2 m, 2]
+    labels = _matrix("edge_attr", data.edge_attr)
     _check_reverses(arcs)
     if labels is not None:
         check_labels(labels, "edge_attr", len(arcs), "directed edges")
         _check_same_labels(arcs, labels)
     once = arcs[:, 0] <= arcs[:, 1]  # self-loops pass here, and Graph raises the error
-    return Graph(int(data.num_nodes), arcs[once], _matrix(data.x), None if labels is None else labels[once])
+    return Graph(int(data.num_nodes), arcs[once], _matrix("x", data.x), None if labels is None else labels[once])
 
 
+@checked
 def to_pyg(graph: Graph) -> "Data":
     """Convert to PyG with both directions of every edge: `edge_index` [2, 2 m], `x`, `edge_attr`, `num_nodes`."""
     import torch
@@ -119,9 +128,36 @@ def _rows(labels: Array | None, count: int) -> list[list[float]]:
     return [[]] * count if labels is None else labels.tolist()
 
 
-def _matrix(tensor: Any) -> Array | None:
+def tensor_array(name: str, value: object) -> Array:
+    """A tensor, or a value that can be one, as an array.
+
+    Args:
+        name: Name of the attribute, for the message.
+        value: Value that the caller gave.
+    """
+    import torch
+
+    try:
+        tensor = torch.as_tensor(value).detach()
+    except (TypeError, ValueError, RuntimeError):
+        raise InputTypeError(f"{name} must be a torch tensor, but it is a {type(value).__name__}") from None
+    check_dense(name, tensor)
+    array: Array = (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).cpu().numpy()
+    return array  # numpy has no bfloat16
+
+
+def check_dense(name: str, tensor: "Tensor") -> None:
+    """Raise an InputTypeError unless a tensor has values, one for each place."""
+    import torch
+
+    if tensor.is_meta or tensor.layout is not torch.strided:
+        kind = "has no values (device meta)" if tensor.is_meta else f"has the layout {tensor.layout}"
+        raise InputTypeError(f"{name} must be a dense torch tensor, but it {kind}")
+
+
+def _matrix(name: str, tensor: object) -> Array | None:
     """A tensor as an array with two axes. A single axis becomes one column."""
     if tensor is None:
         return None
-    array: Array = tensor.detach().cpu().numpy()
+    array = tensor_array(name, tensor)
     return array[:, None] if array.ndim == 1 else array

@@ -5,11 +5,16 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pfgnn.errors import InputError
+from pfgnn.argument_checks import check_positive, checked
+from pfgnn.errors import InputError, shown
 from pfgnn.graphs.arrays import pairs_at
 from pfgnn.graphs.graph import Graph
 
+# The largest graph that is generated. It takes some hundred megabytes.
+MOST_NODES, MOST_EDGES = 1_000_000, 10_000_000
 
+
+@checked
 def circulant(n: int, jumps: Iterable[int]) -> Graph:
     """The circulant graph: nodes 0..n-1 on a circle, joined if they are `jump` places apart for one of the jumps.
 
@@ -17,7 +22,9 @@ def circulant(n: int, jumps: Iterable[int]) -> Graph:
         n: Number of nodes.
         jumps: The jumps, each in 1..n//2.
     """
-    lengths = sorted(set(jumps))
+    check_positive("n", n, most=MOST_NODES)
+    lengths = sorted({check_positive("jumps", jump) for jump in jumps})
+    _check_edges(n * len(lengths))
     if any(not 1 <= jump <= n // 2 for jump in lengths):
         raise InputError(f"jumps must each lie in 1..{n // 2} for {n} nodes, but they are {lengths}")
     nodes = np.arange(n)
@@ -27,31 +34,40 @@ def circulant(n: int, jumps: Iterable[int]) -> Graph:
     return Graph.from_edges(n, np.concatenate(edges) if edges else [])
 
 
+@checked
 def csl(n: int = 41, skip: int = 2) -> Graph:
     """The circular skip link graph: a cycle of n nodes plus the edges between nodes `skip` places apart."""
+    check_positive("n", n, most=MOST_NODES)
     if not 2 <= skip < n / 2:
         raise InputError(f"skip must be at least 2 and less than {n / 2:g} for {n} nodes, but it is {skip}")
     return circulant(n, [1, skip])
 
 
+@checked
 def paley(q: int) -> Graph:
     """The Paley graph: nodes 0..q-1, joined if their difference is a square modulo q, a prime with q % 4 == 1."""
+    check_positive("q", q, most=MOST_NODES)
     if q < 5 or q % 4 != 1 or any(q % divisor == 0 for divisor in range(2, int(q**0.5) + 1)):
         raise InputError(f"q must be a prime with q % 4 == 1, but it is {q}")
+    _check_edges(q * (q - 1) // 4)
     squares = {i * i % q for i in range(1, q)}
     return circulant(q, {min(s, q - s) for s in squares})
 
 
+@checked
 def rook(k: int = 4) -> Graph:
     """The rook's graph: the squares of a k × k board, joined if a rook can move between them.
 
     The square in row r and column c is node k r + c.
     """
-    row, column = np.divmod(np.arange(k * k), k)
-    near = (row[:, None] == row) | (column[:, None] == column)
-    return Graph(k * k, np.argwhere(np.triu(near, 1)))
+    check_positive("k", k, most=MOST_NODES)
+    _check_edges(k * k * (k - 1))
+    line, (one, other) = np.arange(k)[:, None], np.triu_indices(k, 1)
+    ends = [(k * line + one, k * line + other), (k * one + line, k * other + line)]  # in a row, in a column
+    return Graph.from_edges(k * k, np.concatenate([np.stack(pair, axis=-1).reshape(-1, 2) for pair in ends]))
 
 
+@checked
 def shrikhande() -> Graph:
     """The Shrikhande graph: strongly regular with the parameters of `rook(4)`, but not isomorphic to it.
 
@@ -65,6 +81,7 @@ def shrikhande() -> Graph:
     return Graph(16, np.concatenate(edges))
 
 
+@checked
 def cfi(base: Graph, twisted: Iterable[int] = ()) -> Graph:
     """The graph of Cai, Fürer and Immerman (CFI) over a base graph, in its compact form without colours.
 
@@ -79,6 +96,11 @@ def cfi(base: Graph, twisted: Iterable[int] = ()) -> Graph:
         base: The base graph. Its labels are ignored.
         twisted: Rows of `base.edges` that are twisted.
     """
+    chosen = [check_positive("twisted", edge, least=0, most=base.num_edges - 1) for edge in twisted]
+    copies = 2.0 ** np.maximum(base.degrees - 1, 0)  # nodes of each base vertex
+    if base.num_edges * copies.sum() > MOST_EDGES:
+        raise InputError(f"base must be smaller, but its CFI graph would have {copies.sum():.3g} nodes")
+    _check_edges(int((copies[base.edges[:, 0]] * copies[base.edges[:, 1]]).sum() / 2))
     indptr, _, edge_ids = base.neighbours
     owners, subsets = [], []
     for vertex in range(base.num_nodes):
@@ -91,7 +113,7 @@ def cfi(base: Graph, twisted: Iterable[int] = ()) -> Graph:
         subsets.append(subset)
     owner, member = np.array(owners), np.concatenate(subsets)  # [n], [n, m]
     twist = np.zeros(base.num_edges, dtype=np.int64)
-    twist[list(twisted)] = 1
+    twist[chosen] = 1
     edges = []
     for edge, (u, v) in enumerate(base.edges):
         left, right = np.flatnonzero(owner == u), np.flatnonzero(owner == v)
@@ -100,6 +122,7 @@ def cfi(base: Graph, twisted: Iterable[int] = ()) -> Graph:
     return Graph.from_edges(len(owner), np.concatenate(edges) if edges else [])
 
 
+@checked
 def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
     """The CFI graphs over a base graph without a twisted edge and with one. They are never isomorphic.
 
@@ -116,8 +139,11 @@ def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
     return cfi(base), cfi(base, [0])
 
 
+@checked
 def random_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
     """A random graph with n nodes and exactly m edges. All such graphs are equally likely."""
+    check_positive("n", n, most=MOST_NODES)
+    _check_edges(m)
     possible = n * (n - 1) // 2
     if not 0 <= m <= possible:
         raise InputError(f"m is {m}, but a graph with {n} nodes has between 0 and {possible} edges")
@@ -126,8 +152,10 @@ def random_graph(n: int, m: int, rng: np.random.Generator) -> Graph:
     return Graph(n, np.stack(pairs_at(rng.choice(possible, size=m, replace=False)), axis=1))
 
 
+@checked
 def random_tree(n: int, rng: np.random.Generator) -> Graph:
     """A random tree on n labelled nodes, decoded from a random Prüfer sequence. All such trees are equally likely."""
+    check_positive("n", n, most=MOST_NODES)
     if n < 3:
         return Graph.from_edges(n, [(0, 1)] if n == 2 else [])
     sequence = rng.integers(n, size=n - 2)
@@ -142,12 +170,15 @@ def random_tree(n: int, rng: np.random.Generator) -> Graph:
     return Graph.from_edges(n, [*edges, (leaves[0], leaves[1])])
 
 
+@checked
 def random_regular(n: int, degree: int, rng: np.random.Generator) -> Graph:
     """A random graph in which each of n nodes has `degree` neighbours, close to uniform for small degrees.
 
     Every node gets `degree` stubs (half edges), and stubs are joined in random pairs. Stubs that would make a self-loop
     or a double edge are paired again among themselves. If a round joins no stubs, everything starts again.
     """
+    check_positive("n", n, most=MOST_NODES)
+    _check_edges(n * degree // 2)
     if not 0 <= degree < n or n * degree % 2:
         raise InputError(f"degree must lie in 0..{n - 1} for {n} nodes, with n · degree even, but it is {degree}")
     if 2 * degree >= n:  # the pairing rarely succeeds for a dense graph, but its complement is sparse
@@ -174,6 +205,11 @@ def _join_stubs(n: int, degree: int, rng: np.random.Generator) -> set[tuple[int,
             return None
         stubs = np.array(left, dtype=np.int64)
     return edges
+
+
+def _check_edges(edges: int) -> None:
+    if edges > MOST_EDGES:
+        raise InputError(f"a generated graph must have at most {MOST_EDGES} edges, but it would have {shown(edges)}")
 
 
 def _complement(graph: Graph) -> Graph:

@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from pfgnn.argument_checks import checked
 from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import Array, IntArray, stack
 from pfgnn.graphs.checks import check_distinct, check_edges, check_labels, check_num_nodes, check_permutation
@@ -144,6 +145,7 @@ class Graph:
         return b"".join(part.tobytes() for part in parts)
 
 
+@checked
 def disjoint_union(*graphs: Graph) -> Graph:
     """The disjoint union of graphs. The nodes of each graph are numbered after those of the graph before it.
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pfgnn.errors import InputError, InputTypeError, shown
+from pfgnn.argument_checks import checked
+from pfgnn.errors import InputError, shown
 from pfgnn.files import read_text
 from pfgnn.graphs.arrays import Array, IntArray, pairs_at
 from pfgnn.graphs.checks import check_claimed_nodes
@@ -22,9 +23,10 @@ GRAPH6_HEADER = ">>graph6<<"
 SPARSE6_HEADER = ">>sparse6<<"
 
 
+@checked
 def from_graph6(text: str) -> Graph:
     """Read one graph6 string, with or without its header."""
-    num_nodes, rest = _read_size(_six_bits(_check_text(text).strip().removeprefix(GRAPH6_HEADER)))
+    num_nodes, rest = _read_size(_six_bits(text.strip().removeprefix(GRAPH6_HEADER)))
     pairs = num_nodes * (num_nodes - 1) // 2
     expected = -(-pairs // 6)
     if rest.size != expected:
@@ -37,6 +39,7 @@ def from_graph6(text: str) -> Graph:
     return Graph(num_nodes, np.stack(pairs_at(np.flatnonzero(bits[:pairs])), axis=1))
 
 
+@checked
 def to_graph6(graph: Graph) -> str:
     """Write the nodes and edges of a graph as one graph6 string without header. Labels are not written."""
     u, v = graph.edges.T
@@ -45,9 +48,10 @@ def to_graph6(graph: Graph) -> str:
     return _text(np.concatenate([_size_bits(graph.num_nodes), bits, np.zeros(-bits.size % 6, dtype=np.uint8)]))
 
 
+@checked
 def from_sparse6(text: str) -> Graph:
     """Read one sparse6 string, with or without its header. Self-loops and multiple edges raise an error."""
-    body = _check_text(text).strip().removeprefix(SPARSE6_HEADER)
+    body = text.strip().removeprefix(SPARSE6_HEADER)
     if not body.startswith(":"):
         raise InputError(f"sparse6 text must start with ':', but it starts with {shown(body[:1])}")
     num_nodes, rest = _read_size(_six_bits(body[1:]))
@@ -64,6 +68,7 @@ def from_sparse6(text: str) -> Graph:
     return Graph(num_nodes, np.stack([x[is_edge], v[is_edge]], axis=1))
 
 
+@checked
 def to_sparse6(graph: Graph) -> str:
     """Write the nodes and edges of a graph as one sparse6 string without header. Labels are not written."""
     n = graph.num_nodes
@@ -84,6 +89,7 @@ def to_sparse6(graph: Graph) -> str:
     return ":" + _text(np.concatenate([_size_bits(n), bits, padding]))
 
 
+@checked
 def read_graph6(path: str | Path, most: int | None = None) -> list[Graph]:
     """Read a file with one graph6 or sparse6 string per line. Blank lines are skipped, and headers are optional.
 
@@ -115,12 +121,6 @@ def from_line(body: str) -> Graph:
     graph = from_sparse6(body)
     check_claimed_nodes(graph.num_nodes, len(body))
     return graph
-
-
-def _check_text(text: object) -> str:
-    if not isinstance(text, str):
-        raise InputTypeError(f"text must be a string, but it is a {type(text).__name__}")
-    return text
 
 
 def _six_bits(text: str) -> IntArray:

@@ -7,12 +7,14 @@ permutation of 0..n-1.
 
 import numpy as np
 
+from pfgnn.argument_checks import checked
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.graphs.arrays import Array, IntArray, ranges, rank_rows
 from pfgnn.graphs.graph import Graph, disjoint_union
 from pfgnn.graphs.partition import Partition
 
 
+@checked
 def refine(graph: Graph, colours: Array | None = None) -> IntArray:
     """Refine a colouring by 1-WL until it is equitable.
 
@@ -31,6 +33,7 @@ def refine(graph: Graph, colours: Array | None = None) -> IntArray:
     return refine_many(graph, start[None])[0]
 
 
+@checked
 def refine_many(graph: Graph, colours: Array) -> IntArray:
     """Refine B colourings of one graph at once. Row b of the result is `refine(graph, colours[b])`.
 
@@ -59,6 +62,7 @@ def initial_colours(graph: Graph) -> IntArray:
     return np.zeros(graph.num_nodes, dtype=np.int64) if graph.x is None else rank_rows(graph.x)
 
 
+@checked
 def is_equitable(graph: Graph, colours: IntArray) -> bool:
     """Whether all vertices of the same colour have the same multiset of (edge label, neighbour's colour).
 
@@ -78,6 +82,7 @@ def is_equitable(graph: Graph, colours: IntArray) -> bool:
     return np.array_equal(seen, seen[:, ranges(indptr[model], degree)])
 
 
+@checked
 def wl_equivalent(left: Graph, right: Graph) -> bool:
     """Whether 1-WL gives both graphs the same histogram of colours. Labels are compared by value."""
     if _shape(left) != _shape(right):

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pfgnn.argument_checks import checked
 from pfgnn.graphs.arrays import IntArray, rank_rows
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.pieces import join, split
@@ -28,6 +29,7 @@ from pfgnn.graphs.twins import find_twins, leave_one, put_back
 Solve: TypeAlias = Callable[[Graph], SearchResult]
 
 
+@checked
 def search(graph: Graph, solve: Solve = explore, most_as_one: int = 1) -> SearchResult:
     """Find the canonical labelling and the automorphism group of a graph.
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from pfgnn.errors import InputError, InputTypeError, MissingPackageError, shown
+from pfgnn.argument_checks import checked
+from pfgnn.errors import InputError, MissingPackageError, shown
 from pfgnn.files import read_text
 from pfgnn.graphs.graph import Graph
 
 BOND_TYPES = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 4}
 
 
+@checked
 def from_smiles(smiles: str) -> Graph:
     """Read a molecule: each atom except hydrogen becomes a node, and each bond becomes an edge.
 
@@ -33,10 +35,9 @@ def from_smiles(smiles: str) -> Graph:
     return Graph.from_edges(len(x), edges, np.array(x), np.array(types, dtype=np.int64).reshape(-1, 1))
 
 
+@checked
 def parse_smiles(smiles: str) -> Any:
     """Read a SMILES as RDKit's molecule."""
-    if not isinstance(smiles, str):
-        raise InputTypeError(f"smiles must be a string, but it is {shown(smiles)}")
     chem, base = rdkit_modules()
     with base.BlockLogs():
         molecule = chem.MolFromSmiles(smiles)
@@ -45,6 +46,7 @@ def parse_smiles(smiles: str) -> Any:
     return molecule
 
 
+@checked
 def to_smiles(graph: Graph) -> str:
     """Write a graph with the labels of `from_smiles` as RDKit's canonical SMILES."""
     if graph.x is None or graph.x.shape[1] != 3 or graph.edge_attr is None or graph.edge_attr.shape[1] != 1:
@@ -73,6 +75,7 @@ def to_smiles(graph: Graph) -> str:
     return str(chem.MolToSmiles(molecule))
 
 
+@checked
 def read_smiles(path: str | Path, most: int | None = None) -> list[Graph]:
     """Read a file with one molecule per line.
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pfgnn.argument_checks import checked
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.refinement import refine, refine_many
@@ -14,24 +15,28 @@ from pfgnn.graphs.refinement import refine, refine_many
 TargetCell: TypeAlias = Callable[[IntArray], IntArray]
 
 
+@checked
 def first_cell(colours: IntArray) -> IntArray:
     """The vertices of the first cell with at least two members. Empty if `colours` [n] is discrete."""
     cells, _ = _open_cells(colours)
     return np.flatnonzero(colours == cells[0]) if cells.size else cells
 
 
+@checked
 def smallest_cell(colours: IntArray) -> IntArray:
     """The vertices of the first of the smallest cells with at least two members. Empty if `colours` [n] is discrete."""
     cells, sizes = _open_cells(colours)
     return np.flatnonzero(colours == cells[sizes.argmin()]) if cells.size else cells
 
 
+@checked
 def largest_cell(colours: IntArray) -> IntArray:
     """The vertices of the first of the largest cells with at least two members. Empty if `colours` [n] is discrete."""
     cells, sizes = _open_cells(colours)
     return np.flatnonzero(colours == cells[sizes.argmax()]) if cells.size else cells
 
 
+@checked
 def individualise(colours: IntArray, vertices: IntArray) -> IntArray:
     """Individualise vertices: the vertex keeps its colour, and the colour of the rest of its cell grows by 1.
 
