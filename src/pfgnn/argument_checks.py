@@ -29,21 +29,21 @@ def choose(argument: str, name: str, options: Mapping[str, Option]) -> Option:
     return options[name]
 
 
-def check_positive(argument: str, value: SupportsIndex, least: int = 1, most: int | None = None) -> int:
+def check_positive(argument: str, value: SupportsIndex, least: int = 1, most: int = 10**9) -> int:
     """Return the value as an int, or raise an InputTypeError or InputError.
 
     Args:
         argument: Name of the argument, for the message.
         value: Value that the caller gave.
         least: Smallest value that is allowed.
-        most: Largest value that is allowed; None for no limit.
+        most: Largest value that is allowed.
     """
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise InputTypeError(f"{argument} must be an int, but it is {shown(value)}")
     number = operator.index(value)
     if number < least:
         raise InputError(f"{argument} must be at least {least}, but it is {shown(number)}")
-    if most is not None and number > most:
+    if number > most:
         raise InputError(f"{argument} must be at most {most}, but it is {shown(number)}")
     return number
 

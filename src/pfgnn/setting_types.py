@@ -37,9 +37,11 @@ class PartName:
 MOST = 10**9
 MOST_NUMBER = 1e30  # float32 ends at 3e38
 MOST_PARTICLES = 10_000
+MOST_PATHS = 100_000  # particles of a model in Python, where the graph may be tiny
 MOST_DRAWS = 10_000
 MOST_LAYERS = 100
 MOST_WIDTH = 10_000
+MOST_CHANNELS = 1_000_000  # columns of features and of outputs
 MOST_STEPS = 1000  # of an encoding's walks; also the largest distance that a mark tells
 
 

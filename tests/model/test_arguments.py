@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, get_origin, get_type_hints
+from typing import Any, cast, get_origin, get_type_hints
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
 import pfgnn.model as public
-from pfgnn.data import Dataset
+from pfgnn.data import Dataset, GraphBatch
 from pfgnn.errors import InputError, InputTypeError, PFGNNError
 from pfgnn.graphs import Graph
 from pfgnn.model import GIN, PFGNN, ByDistance, NoResampling, PerParticle, SoftResampling, UniformPolicy
@@ -30,7 +30,7 @@ NEEDED: dict[str, Callable[[], Any]] = {
 }
 # Values that are never right, by the type of the argument.
 WRONG: dict[object, list[Any]] = {
-    int: ["8", 2.5, True, [8], GIN],
+    int: ["8", 2.5, True, [8], GIN, 10**30],
     float: ["0.5", True, [0.5], float("nan"), float("inf"), 1j],
     bool: ["yes", 1, 0.0, [True]],
     str: [3, "wrong", True, GIN],
@@ -185,3 +185,23 @@ def test_what_is_no_graph_for_a_model_is_named(x: Any) -> None:
 def test_complex_features_are_refused() -> None:
     with pytest.raises(InputTypeError, match="x must hold real numbers, but it has dtype complex64"):
         PFGNN(GIN(8), 1, in_channels=7)(X.to(torch.complex64), EDGES)
+
+
+@pytest.mark.parametrize("channels", [7, [2, 3]])
+def test_a_batch_with_other_columns_is_refused_too(channels: Any) -> None:
+    """A GraphBatch is checked without looking at its values."""
+    graph = GraphBatch.from_tensors(X[:, :1].long(), EDGES)
+    with pytest.raises(InputError, match=r"x must have \d columns, but it has 1"):
+        PFGNN(GIN(8), 1, in_channels=channels)(graph)
+
+
+@pytest.mark.parametrize("tensor", [X.to("meta"), X.to_sparse()], ids=["meta", "sparse"])
+def test_tensors_that_are_not_dense_are_refused(tensor: Tensor) -> None:
+    with pytest.raises(InputTypeError, match="x must be a dense torch tensor, but it has "):
+        PFGNN(GIN(8), 1, in_channels=7)(tensor, EDGES)
+
+
+@pytest.mark.parametrize("name", ["policy", "sample", "individualise", "observe", "resample"])
+def test_a_backbone_in_the_place_of_another_part(name: str) -> None:
+    with pytest.raises(InputTypeError, match=f"^{name} must .*GIN"):
+        PFGNN(GIN(8), 1, **{name: cast(Any, GIN(8))})

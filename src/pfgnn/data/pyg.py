@@ -97,7 +97,7 @@ def _rows(graph: "Data", name: str, several: bool = True) -> Array | None:
     value = getattr(graph, name, None)
     if value is None:
         return None
-    array = tensor_array(name, value)
+    array = np.atleast_1d(tensor_array(name, value))
     if not several:
         return array.reshape(1, -1)
     return array[:, None] if array.ndim == 1 else array

@@ -2,11 +2,13 @@
 
 import numpy as np
 
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.graphs.arrays import Array, IntArray
 
 # float64 represents every integer up to this one exactly, so labels of different dtypes can be compared by value.
 LARGEST_INTEGER_LABEL = 2**53
+# A graph of more nodes is taken for a mistake. It would fill the memory.
+MOST_NODES = 10_000_000
 # A text of any length may claim this many nodes.
 FEW_NODES = 100_000
 
@@ -16,7 +18,9 @@ def check_num_nodes(num_nodes: object) -> int:
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int | np.integer):
         raise InputTypeError(f"num_nodes must be an integer, not {type(num_nodes).__name__}")
     if num_nodes < 1:
-        raise InputError(f"num_nodes is {num_nodes}, but a graph has at least 1 node")
+        raise InputError(f"num_nodes is {shown(num_nodes)}, but a graph has at least 1 node")
+    if num_nodes > MOST_NODES:
+        raise InputError(f"num_nodes must be at most {MOST_NODES}, but it is {shown(num_nodes)}")
     return int(num_nodes)
 
 

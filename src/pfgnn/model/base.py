@@ -19,6 +19,7 @@ from pfgnn.model.output import Output
 from pfgnn.model.randomness import Noise, default_graph_key, default_node_key, make_noise
 from pfgnn.model.refine import Refine
 from pfgnn.ops.hashing import fold
+from pfgnn.setting_types import MOST_PATHS
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -61,7 +62,7 @@ class GraphModel(nn.Module, ABC):
     ) -> None:
         super().__init__()
         self.width = width
-        self.particles = check_positive("particles", particles)
+        self.particles = check_positive("particles", particles, most=MOST_PATHS)
         self.encode_nodes = encoder("x", in_channels, width)
         self.encode_edges = None if edge_channels is None else encoder("edge_attr", edge_channels, width)
         # Counts the training passes without a given seed; each takes the new count as its seed. It is saved with the
@@ -105,7 +106,7 @@ class GraphModel(nn.Module, ABC):
             chunk: Number of particles computed at a time, to limit memory. They are computed again in the backward
                 pass. The results do not change.
         """
-        K = self.particles if particles is None else check_positive("particles", particles)
+        K = self.particles if particles is None else check_positive("particles", particles, most=MOST_PATHS)
         graph = as_batch(x, edge_index, edge_attr, batch, graph_key, node_key)
         strict = not isinstance(x, GraphBatch)
         return self.predict(self.prepare(graph, seed, strict)._replace(particles=K, chunk=self._chunk(chunk, K)))
@@ -130,8 +131,8 @@ class GraphModel(nn.Module, ABC):
         x = graph.x
         if x is None and not isinstance(self.encode_nodes, Constant):
             raise InputError("x is None, but the model was built with in_channels")
-        if x is not None and strict:
-            self.encode_nodes.check(x)
+        if x is not None:
+            self.encode_nodes.check(x, strict)
         return self.encode_nodes(graph.batch if x is None else x)
 
     def _encode_edges(self, graph: GraphBatch, dtype: torch.dtype, strict: bool) -> Tensor | None:
@@ -146,8 +147,8 @@ class GraphModel(nn.Module, ABC):
             return edge_attr.to(dtype) if edge_attr is not None and edge_attr.is_floating_point() else edge_attr
         if edge_attr is None and not isinstance(self.encode_edges, Constant):
             raise InputError("edge_attr is None, but the model was built with edge_channels")
-        if strict and edge_attr is not None:
-            self.encode_edges.check(edge_attr)
+        if edge_attr is not None:
+            self.encode_edges.check(edge_attr, strict)
         return self.encode_edges(graph.edge_index[0] if edge_attr is None else edge_attr)
 
     @property

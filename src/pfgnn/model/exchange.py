@@ -7,6 +7,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.model.mlp import MLP
 from pfgnn.model.particle_context import Context
 from pfgnn.ops.exchange import listen
+from pfgnn.setting_types import MOST_WIDTH
 
 
 class Exchange(nn.Module):
@@ -27,7 +28,7 @@ class Exchange(nn.Module):
 
     def __init__(self, width: int, mark: bool = True, mean: bool = False) -> None:
         super().__init__()
-        self.width = check_positive("width", width)
+        self.width = check_positive("width", width, most=MOST_WIDTH)
         self.of_mean = MLP(width, width, width) if check_flag("mean", mean) else None
         self.of_mark = MLP(width, width, width) if check_flag("mark", mark) else None
 

@@ -9,6 +9,7 @@ from pfgnn.argument_checks import check_positive
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.clamp import bounded
 from pfgnn.ops.embedding import look_up
+from pfgnn.setting_types import MOST_CHANNELS
 
 
 class Continuous(nn.Module):
@@ -25,8 +26,8 @@ class Continuous(nn.Module):
         self.name = name
         self.linear = nn.Linear(channels, width)
 
-    def check(self, x: Tensor) -> None:
-        """Raise an InputError if the number of columns is wrong."""
+    def check(self, x: Tensor, values: bool = True) -> None:
+        """Raise an InputError if the number of columns is wrong; see :meth:`Categorical.check`."""
         columns = 1 if x.dim() == 1 else x.flatten(1).shape[1]
         if columns != self.linear.in_features:
             raise InputError(f"{self.name} must have {self.linear.in_features} columns, but it has {columns}")
@@ -52,15 +53,20 @@ class Categorical(nn.Module):
         self.categories = list(categories)
         self.tables = nn.ModuleList(nn.Embedding(size, width) for size in self.categories)
 
-    def check(self, x: Tensor) -> None:
-        """Raise an error if the type, the number of columns or a category number is wrong."""
+    def check(self, x: Tensor, values: bool = True) -> None:
+        """Raise an error if the type, the number of columns or a category number is wrong.
+
+        Args:
+            x: The features.
+            values: Whether to look at the category numbers, for which the CPU has to wait for the GPU.
+        """
         x = x[:, None] if x.dim() == 1 else x
         if x.is_floating_point() or x.dtype == torch.bool:
             raise InputTypeError(f"{self.name} must hold category numbers (int), but it has dtype {x.dtype}")
         if x.shape[1] != len(self.tables):
             raise InputError(f"{self.name} must have {len(self.tables)} columns, but it has {x.shape[1]}")
-        for c, size in enumerate(self.categories):
-            if x.numel() and not (int(x[:, c].min()) >= 0 and int(x[:, c].max()) < size):
+        for c, size in enumerate(self.categories if values and x.numel() else ()):
+            if not (int(x[:, c].min()) >= 0 and int(x[:, c].max()) < size):
                 raise InputError(
                     f"{self.name} column {c} must lie in 0..{size - 1}, "
                     f"but it spans {int(x[:, c].min())}..{int(x[:, c].max())}"
@@ -88,8 +94,8 @@ class Constant(nn.Module):
         self.name = name
         self.value = nn.Parameter(torch.randn(width))
 
-    def check(self, x: Tensor) -> None:
-        """Raise an InputError if there are features."""
+    def check(self, x: Tensor, values: bool = True) -> None:
+        """Raise an InputError if there are features; see :meth:`Categorical.check`."""
         if x.dim() > 1 and x.shape[1]:
             raise InputError(
                 f"{self.name} must have 0 columns, because the model was built with 0, but it has {x.shape[1]}"
@@ -113,6 +119,7 @@ def encoder(name: str, channels: int | Sequence[int], width: int) -> Continuous 
     if isinstance(channels, Sequence) and not isinstance(channels, str):
         if not channels:
             raise InputError(f"{argument} must list the categories of at least one column, but it is empty")
-        return Categorical(name, [check_positive(f"an entry of {argument}", size) for size in channels], width)
-    number = check_positive(argument, channels, least=0)
+        sizes = [check_positive(f"an entry of {argument}", size, most=MOST_CHANNELS) for size in channels]
+        return Categorical(name, sizes, width)
+    number = check_positive(argument, channels, least=0, most=MOST_CHANNELS)
     return Continuous(name, number, width) if number else Constant(name, width)

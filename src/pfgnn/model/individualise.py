@@ -17,6 +17,7 @@ from pfgnn.ops.embedding import look_up
 from pfgnn.ops.particles import add_to_vertices, pick_vertices
 from pfgnn.ops.segments import spread
 from pfgnn.registry import Registry
+from pfgnn.setting_types import MOST_LAYERS, MOST_STEPS, MOST_WIDTH
 
 
 class Individualise(nn.Module, ABC):
@@ -30,7 +31,7 @@ class Individualise(nn.Module, ABC):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.width = check_positive("width", width)
+        self.width = check_positive("width", width, most=MOST_WIDTH)
 
     @abstractmethod
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
@@ -142,8 +143,8 @@ class ByDistance(Additive):
 
     def __init__(self, width: int, steps: int, max_distance: int = 5, share: float = 1.0) -> None:
         super().__init__(width, share)
-        self.steps = check_positive("steps", steps, least=0)
-        self.max_distance = check_positive("max_distance", max_distance)
+        self.steps = check_positive("steps", steps, least=0, most=MOST_LAYERS)
+        self.max_distance = check_positive("max_distance", max_distance, most=MOST_STEPS)
         self.tables = nn.Parameter(torch.randn(self.steps, max_distance + 2, width))
 
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:

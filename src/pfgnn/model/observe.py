@@ -9,6 +9,7 @@ from pfgnn.model.mlp import MLP
 from pfgnn.ops.mlp import hidden_mean
 from pfgnn.ops.weights import bound
 from pfgnn.registry import Registry
+from pfgnn.setting_types import MOST_WIDTH
 
 OBSERVATIONS: Registry[nn.Module] = Registry("observation")
 
@@ -27,7 +28,7 @@ class SetObservation(nn.Module):
 
     def __init__(self, width: int, bound: float = 5.0) -> None:
         super().__init__()
-        width = check_positive("width", width)
+        width = check_positive("width", width, most=MOST_WIDTH)
         self.bound = check_number("bound", bound)
         if not self.bound > 0:
             raise InputError(f"bound must be positive, but it is {bound}")

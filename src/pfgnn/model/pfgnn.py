@@ -25,6 +25,7 @@ from pfgnn.model.refine import Refine, check_forward, check_module, fresh_copy
 from pfgnn.model.resample import NoResampling, SoftResampling
 from pfgnn.model.sample import Distinct, Draw, Independent
 from pfgnn.ops.weights import normalise
+from pfgnn.setting_types import MOST_LAYERS, MOST_PARTICLES, MOST_WIDTH
 
 # What the model passes to the parts of a step.
 CALLS = {
@@ -99,7 +100,7 @@ class PFGNN(GraphModel):
         check_module("backbone", backbone)
         D = _width(backbone, width)
         super().__init__(D, in_channels, edge_channels, particles)
-        T = self.steps = check_positive("steps", steps, least=0)
+        T = self.steps = check_positive("steps", steps, least=0, most=MOST_LAYERS)
         self.mask_used = check_flag("mask_used", mask_used)
         share_steps = check_flag("share_steps", share_steps)
         self.refine = nn.ModuleList([Refine(backbone)])  # [0] before the first step, [t] in step t
@@ -124,7 +125,9 @@ class PFGNN(GraphModel):
             raise InputError("level and pool must be set in the readout if one is given; leave them out here")
         self.readout = PerParticle(D, T, out_channels, level=level, pool=pool) if readout is None else readout
         for name, arguments in CALLS.items():
-            check_module(name, getattr(self, name))
+            check_module(name, part := getattr(self, name))
+            if isinstance(part, Stack):
+                raise InputTypeError(f"{name} must not be a backbone, but it is a {type(part).__name__}")
             check_forward(name, getattr(self, name), arguments)
         if not isinstance(self.readout, Readout):
             raise InputTypeError(f"readout must be a Readout, but it is a {type(self.readout).__name__}")
@@ -169,10 +172,10 @@ class PFGNN(GraphModel):
             options: Other arguments of the constructor. They replace those of the paper.
         """
         check_module("backbone", backbone)
-        D, T = _width(backbone, width), check_positive("steps", steps, least=0)
+        D, T = _width(backbone, width), check_positive("steps", steps, least=0, most=MOST_LAYERS)
         paper: dict[str, Any] = {
             "policy": MLPPolicy(D),
-            "sample": Independent(check_positive("vertices_per_step", vertices_per_step)),
+            "sample": Independent(check_positive("vertices_per_step", vertices_per_step, most=MOST_PARTICLES)),
             "individualise": Multiplicative(D),
             "exchange": False,
             "observe": SetObservation(D),
@@ -242,7 +245,7 @@ def _width(part: nn.Module, width: int | None) -> int:
     own: int | None = getattr(part, "width", None)
     name = type(part).__name__
     if width is not None:
-        check_positive("width", width)
+        check_positive("width", width, most=MOST_WIDTH)
     if width is None and own is None:
         raise InputError(f"width must be given, because the backbone {name} has no attribute width")
     if width is not None and own is not None and width != own:

@@ -14,6 +14,7 @@ from pfgnn.ops.draw import draw_vertex
 from pfgnn.ops.mlp import hidden_score
 from pfgnn.ops.segments import segment_log_softmax, segment_sum, sum_neighbours
 from pfgnn.registry import Registry
+from pfgnn.setting_types import MOST_STEPS, MOST_WIDTH
 
 # Score of a vertex that may not be drawn. Its probability underflows to 0, and no NaN can arise. Scores are at least
 # float32, so it is a finite number.
@@ -46,7 +47,7 @@ class MLPPolicy(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        width = check_positive("width", width)
+        width = check_positive("width", width, most=MOST_WIDTH)
         self.hidden = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
 
@@ -67,7 +68,7 @@ class GNNPolicy(nn.Module):
     def __init__(self, backbone: nn.Module, width: int) -> None:
         super().__init__()
         self.refine = Refine(backbone)
-        self.linear = nn.Linear(check_positive("width", width), 1)
+        self.linear = nn.Linear(check_positive("width", width, most=MOST_WIDTH), 1)
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         """The score of each vertex, shape [N, K]; see the class."""
@@ -97,7 +98,7 @@ class CentralityPolicy(nn.Module):
 
     def __init__(self, length: int = 8) -> None:
         super().__init__()
-        self.length = check_positive("length", length)
+        self.length = check_positive("length", length, most=MOST_STEPS)
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         """The score of each vertex, shape [N, K]; see the class."""

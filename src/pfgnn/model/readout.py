@@ -15,6 +15,7 @@ from pfgnn.model.mlp import MLP
 from pfgnn.ops.particles import average_particles
 from pfgnn.ops.segments import segment_max, segment_mean, segment_sum, spread
 from pfgnn.registry import Registry
+from pfgnn.setting_types import MOST_CHANNELS, MOST_LAYERS, MOST_WIDTH
 
 POOLS = {"sum": segment_sum, "mean": segment_mean, "max": segment_max}
 
@@ -69,7 +70,8 @@ class Readout(nn.Module, ABC):
         columns: int | None = None,
     ) -> None:
         super().__init__()
-        self.width, self.steps = check_positive("width", width), check_positive("steps", steps, least=0)
+        self.width = check_positive("width", width, most=MOST_WIDTH)
+        self.steps = check_positive("steps", steps, least=0, most=MOST_LAYERS)
         reduce = choose("pool", pool, POOLS)
         self.reduce = reduce if choose("level", level, {"graph": True, "node": False}) else None
         self.scale = check_number("scale", scale)
@@ -79,9 +81,12 @@ class Readout(nn.Module, ABC):
             raise InputError(
                 f"join must have an entry for each of the {steps + 1} refinements, but it has {len(join)} entries"
             )
-        self.join = nn.ModuleList(nn.Linear(check_positive("join", layers) * width, width) for layers in join)
-        C = check_positive("out_channels", out_channels)
-        self.head = MLP((steps + 1) * check_positive("columns", width if columns is None else columns), width, C)
+        self.join = nn.ModuleList(
+            nn.Linear(check_positive("join", layers, most=MOST_LAYERS) * width, width) for layers in join
+        )
+        C = check_positive("out_channels", out_channels, most=MOST_CHANNELS)
+        columns = check_positive("columns", width if columns is None else columns, most=MOST_CHANNELS)
+        self.head = MLP((steps + 1) * columns, width, C)
 
     def read(
         self,
@@ -172,7 +177,7 @@ class MeanParticle(Readout):
     def __init__(
         self, width: int, steps: int, out_channels: int, *, second_moment: bool = False, **options: Unpack[Options]
     ) -> None:
-        width = check_positive("width", width)
+        width = check_positive("width", width, most=MOST_WIDTH)
         columns = 2 * width if check_flag("second_moment", second_moment) else width
         super().__init__(width, steps, out_channels, columns=columns, **options)
         self.second_moment = second_moment

@@ -15,6 +15,7 @@ from pfgnn.ops.hashing import uniform
 from pfgnn.ops.segments import segment_sum, spread
 from pfgnn.ops.weights import FLOOR, normalise
 from pfgnn.registry import Registry
+from pfgnn.setting_types import MOST_PARTICLES
 
 SAMPLERS: Registry[nn.Module] = Registry("sampling")
 
@@ -70,7 +71,7 @@ class Independent(nn.Module):
 
     def __init__(self, vertices: int = 1) -> None:
         super().__init__()
-        self.vertices = check_positive("vertices", vertices)
+        self.vertices = check_positive("vertices", vertices, most=MOST_PARTICLES)
 
     def forward(self, scores: Tensor, belief: Belief, graph: GraphBatch, noise: Noise, step: int) -> Draw:
         """Draw vertices by their scores.

@@ -10,6 +10,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError
 from pfgnn.model.backbones.stack import BACKBONES, Options, Stack
 from pfgnn.ops.segments import Segments, segment_max, segment_sum, spread
+from pfgnn.setting_types import MOST_WIDTH
 
 
 class GATLayer(nn.Module):
@@ -24,7 +25,7 @@ class GATLayer(nn.Module):
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
-        if width % check_positive("heads", heads):
+        if width % check_positive("heads", heads, most=MOST_WIDTH):
             raise InputError(f"heads must divide the width {width}, but heads is {heads}")
         self.heads = heads
         self.linear = nn.Linear(width, width, bias=False)

@@ -8,6 +8,7 @@ from pfgnn.argument_checks import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_attr
 from pfgnn.ops.segments import segment_mean, spread
+from pfgnn.setting_types import MOST_WIDTH
 
 
 class MPNNLayer(nn.Module):
@@ -22,7 +23,7 @@ class MPNNLayer(nn.Module):
 
     def __init__(self, width: int, edge_hidden: int) -> None:
         super().__init__()
-        self.width, edge_hidden = width, check_positive("edge_hidden", edge_hidden)
+        self.width, edge_hidden = width, check_positive("edge_hidden", edge_hidden, most=MOST_WIDTH)
         self.edge_network = nn.Sequential(
             nn.Linear(width, edge_hidden), nn.ReLU(), nn.Linear(edge_hidden, width * width)
         )

@@ -12,6 +12,7 @@ from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_at
 from pfgnn.model.norms import GraphNorm
 from pfgnn.model.particle_context import Context
 from pfgnn.ops.pna import After, Weights, pna
+from pfgnn.setting_types import MOST_WIDTH
 
 
 class PNALayer(nn.Module):
@@ -35,7 +36,7 @@ class PNALayer(nn.Module):
 
     def __init__(self, width: int, towers: int, mean_log_degree: float, edges: bool) -> None:
         super().__init__()
-        if width % check_positive("towers", towers):
+        if width % check_positive("towers", towers, most=MOST_WIDTH):
             raise InputError(f"towers must divide the width {width}, but towers is {towers}")
         if not check_number("mean_log_degree", mean_log_degree) > 0:
             raise InputError(f"mean_log_degree must be positive, but it is {mean_log_degree}")

@@ -15,6 +15,7 @@ from pfgnn.model.randomness import Purpose
 from pfgnn.ops.dropout import dropout
 from pfgnn.ops.exchange import tell
 from pfgnn.registry import Registry
+from pfgnn.setting_types import MOST_LAYERS, MOST_WIDTH
 
 
 class Options(TypedDict, total=False):
@@ -66,12 +67,12 @@ class Stack(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.width = check_positive("width", width)
+        self.width = check_positive("width", width, most=MOST_WIDTH)
         make_norm = choose("norm", norm, NORMS)
         self.residual, self.dropout = check_flag("residual", residual), check_number("dropout", dropout)
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout must lie in [0, 1), but it is {dropout}")
-        self.convs = nn.ModuleList(layer() for _ in range(check_positive("layers", layers)))
+        self.convs = nn.ModuleList(layer() for _ in range(check_positive("layers", layers, most=MOST_LAYERS)))
         self.norms = nn.ModuleList(make_norm(width) for _ in self.convs)
         self.hidden: nn.ModuleList | None = None
         self.hidden_norms: nn.ModuleList | None = None

@@ -9,6 +9,7 @@ from pfgnn.argument_checks import check_positive
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.backbones.stack import BACKBONES, Options, Stack
 from pfgnn.ops.segments import sum_neighbours
+from pfgnn.setting_types import MOST_LAYERS
 
 
 class ChebLayer(nn.Module):
@@ -24,7 +25,7 @@ class ChebLayer(nn.Module):
 
     def __init__(self, width: int, order: int) -> None:
         super().__init__()
-        self.order = check_positive("order", order)
+        self.order = check_positive("order", order, most=MOST_LAYERS)
         self.linear = nn.Linear(order * width, width)  # all W_k, and b
 
     def forward(self, x: Tensor, graph: GraphBatch) -> Tensor:

@@ -12,6 +12,7 @@ from pfgnn.model.backbones.stack import BACKBONES, Options, Stack, check_edge_at
 from pfgnn.model.particle_context import Context
 from pfgnn.model.rivals.matrices import places
 from pfgnn.ops.segments import segment_sum, spread
+from pfgnn.setting_types import MOST_LAYERS
 
 
 class GNNML3Layer(nn.Module):
@@ -75,7 +76,7 @@ class GNNML3(Stack):
         bandwidth: float = 5.0,
         **options: Unpack[Options],
     ) -> None:
-        self_and_frequencies = 1 + check_positive("frequencies", frequencies)
+        self_and_frequencies = 1 + check_positive("frequencies", frequencies, most=MOST_LAYERS)
         if not check_number("bandwidth", bandwidth) > 0:
             raise InputError(f"bandwidth must be positive, but it is {bandwidth}")
         options.setdefault("norm", "layer")

@@ -9,6 +9,7 @@ from pfgnn.argument_checks import check_positive
 from pfgnn.model.backbones.stack import check_edge_attr
 from pfgnn.model.rivals.backbone_alone import Alone
 from pfgnn.model.rivals.matrices import places
+from pfgnn.setting_types import MOST_LAYERS, MOST_WIDTH
 
 EPS = 1e-5  # added to the variance, which is 0 if all pairs are equal, as in a graph of one node
 
@@ -61,8 +62,8 @@ class PPGNStack(nn.Module):
 
     def __init__(self, width: int, layers: int) -> None:
         super().__init__()
-        self.width = check_positive("width", width)
-        self.blocks = nn.ModuleList(PPGNBlock(width) for _ in range(check_positive("layers", layers)))
+        self.width = check_positive("width", width, most=MOST_WIDTH)
+        self.blocks = nn.ModuleList(PPGNBlock(width) for _ in range(check_positive("layers", layers, most=MOST_LAYERS)))
         self.summary = nn.Linear(2 * layers * width, width)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor, batch: Tensor, batch_size: int) -> Tensor:

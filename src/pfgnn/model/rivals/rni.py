@@ -14,6 +14,7 @@ from pfgnn.model.output import Output
 from pfgnn.model.particle_context import Context
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.rivals.backbone_alone import Alone
+from pfgnn.setting_types import MOST_PATHS
 
 
 class RNI(Alone):
@@ -57,7 +58,7 @@ class RNI(Alone):
             level=level,
             pool=pool,
         )
-        self.particles = check_positive("particles", particles)
+        self.particles = check_positive("particles", particles, most=MOST_PATHS)
         self.random = RandomNormal(self.width, share).dimensions  # R
         left = self.width - self.random
         self.encode_nodes = encoder("x", in_channels, left) if left else Unread("x", 0)
@@ -90,5 +91,5 @@ class RNI(Alone):
 class Unread(Constant):
     """Ignores the features: encodes any x [N, F] as [N, 0]."""
 
-    def check(self, x: Tensor) -> None:
+    def check(self, x: Tensor, values: bool = True) -> None:
         """Accept any features."""
