@@ -36,8 +36,7 @@ def _refused(call: Callable[[], Any]) -> Any:
 def tensors(rng: Random, samples: Path, folder: Path) -> bool:
     """The model is called with changed tensors."""
     arguments = _graph_tensors(rng)
-    for _ in range(rng.choice((1, 1, 2))):
-        name = rng.choice(list(arguments))
+    for name in rng.sample(list(arguments), rng.choice((1, 1, 2))):
         arguments[name] = _odd_tensor(rng, arguments[name])
     extra: dict[str, Any] = {}
     if rng.random() < 0.3:

@@ -1,5 +1,6 @@
 import csv
 import gzip
+import multiprocessing
 import sys
 from pathlib import Path
 
@@ -153,6 +154,12 @@ def test_scaffold_keeps_rings_linkers_and_chirality() -> None:
     assert scaffold("C[C@H]1CC[C@H](c2ccccc2)O1") == "c1ccc([C@H]2CCCO2)cc1"
     with pytest.raises(ValueError, match="smiles 'C1' is not a valid molecule"):
         scaffold("C1")
+
+
+def test_a_daemon_reads_them_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a worker of torch's DataLoader. It may not start processes."""
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    assert len(list(featurise_many(["C", "CO"], "qm9", 2))) == 2
 
 
 @pytest.mark.parametrize("processes", [1, 2])

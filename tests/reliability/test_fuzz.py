@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from reliability import commands, fuzz
 from reliability.mutate import mutate_bytes, mutate_table, mutate_tree
+from reliability.samples import write_samples
 
 from pfgnn.errors import InputError
 
@@ -88,3 +89,33 @@ def test_an_output_of_a_failed_command_is_found(tmp_path: Path) -> None:
 def test_every_setting_can_be_changed() -> None:
     names = [name for name, _ in commands.setting_names()]
     assert {"seed", "model.width", "training.schedule.kind", "evaluation.pairs.draws", "data.name"} <= set(names)
+
+
+# Inputs that once ended with a traceback or a hang. Each fault also has a test of its own, which does not change when
+# the fuzzer does.
+FAILED = (
+    (11, 3000001),  # a list instead of edge_index
+    (11, 9249000000),  # csl(graph, 5) and the like
+    (11, 9322000000),  # tensors without values
+    (11, 11141000001),  # n of 400 digits
+    (11, 3523000000),  # an epoch of 400 digits in metrics.jsonl
+    (11, 4016000000),  # processes in a daemon
+    (12, 175000000),  # features without axes
+    (12, 548000000),  # a backbone as a policy
+    (12, 1804000001),  # a graph of 10**30 nodes
+    (12, 4265000000),  # a million times a million weights
+    (12, 5175000000),  # more outputs than fit 64 bits
+)
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("samples")
+    write_samples(folder)
+    return folder
+
+
+@pytest.mark.filterwarnings("ignore:Unable to accurately infer:UserWarning")  # by PyG
+@pytest.mark.parametrize(("seed", "number"), FAILED)
+def test_inputs_that_once_failed(seed: int, number: int, samples: Path) -> None:
+    assert fuzz.try_input(seed, number, samples)[2] is None

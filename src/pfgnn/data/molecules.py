@@ -150,7 +150,8 @@ def featurise_many(smiles: Sequence[str], features: str, processes: int = 1) -> 
     if processes < 1:
         raise InputError(f"processes must be at least 1, but it is {processes}")
     read = partial(_attempt, features)
-    return map(read, smiles) if processes == 1 else _spread(read, smiles, processes)
+    alone = processes == 1 or multiprocessing.current_process().daemon  # a daemon may have no processes of its own
+    return map(read, smiles) if alone else _spread(read, smiles, processes)
 
 
 def _attempt(features: str, smiles: str) -> Molecule | ValueError:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pfgnn.errors import InputError, shown
 from pfgnn.files import read_text, reading
 
+LARGEST = 2**53  # of an integer
 Line = Mapping[str, float | None]  # one line of metrics.jsonl
 
 
@@ -20,8 +21,10 @@ def read_metrics(path: Path) -> list[Line]:
         found = [json.loads(line) for line in read_text(file).splitlines()]
         for number, line in enumerate(found, start=1):
             for key in ("epoch", "loss", "validation"):
-                if not isinstance(line[key], int | float | None):
-                    raise InputError(f"{file} must {must}, but {key} is {shown(line[key])} in line {number}")
+                value = line[key]
+                too_large = isinstance(value, int) and abs(value) > LARGEST
+                if too_large or not isinstance(value, int | float | None):
+                    raise InputError(f"{file} must {must}, but {key} is {shown(value)} in line {number}")
     if not found:
         raise InputError(f"{file} must {must}, but it has no line")
     return found
