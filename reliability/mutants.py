@@ -93,6 +93,7 @@ def _sites(tree: ast.Module) -> list[ast.expr]:
             *([node.annotation] if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation else []),
             *([node.returns] if isinstance(node, ast.FunctionDef) and node.returns else []),
             *(node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []),
+            *(node.keywords if isinstance(node, ast.ClassDef) else []),
             *([node] if isinstance(node, ast.JoinedStr) else []),
             *([node] if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" else []),
         )
@@ -130,6 +131,18 @@ def _change(node: ast.expr) -> None:
         node.operand = node.operand if isinstance(node.op, ast.UAdd) else ast.UnaryOp(ast.Not(), node.operand)
 
 
+def _scopes(mutant: Mutant) -> Iterator[range]:
+    """The lines of the mutant's line, of the functions and classes around it, from the inside, and of its file."""
+    yield range(mutant.line, mutant.line + 1)
+    outer = [
+        range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        for node in ast.walk(ast.parse(mutant.source))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    yield from sorted((lines for lines in outer if mutant.line in lines), key=len)
+    yield range(1, mutant.source.count("\n") + 2)
+
+
 class Tests:
     """Which tests run which lines, learned by one run of the fast tests."""
 
@@ -142,10 +155,18 @@ class Tests:
         self.data.read()
 
     def of(self, mutant: Mutant) -> list[str]:
-        """The tests to run, those in files of a similar name first."""
-        contexts = self.data.contexts_by_lineno(str(mutant.path)).get(mutant.line, [])
-        tests = sorted({context.partition("|")[0] for context in contexts if context})
-        return sorted(tests, key=lambda test: f"test_{mutant.path.stem}" not in test)[:MOST_TESTS]
+        """The tests to run, those in files of a similar name first, then those of known results.
+
+        A default value and a constant are read when the file is imported, by no test. For them the tests of all lines
+        of the function, the class or the file are taken.
+        """
+        by_line = self.data.contexts_by_lineno(str(mutant.path))
+        for lines in _scopes(mutant):
+            tests = sorted({test.partition("|")[0] for line in lines for test in by_line.get(line, []) if test})
+            if tests:
+                near = f"test_{mutant.path.stem}"
+                return sorted(tests, key=lambda test: (near not in test, "known_results" not in test))[:MOST_TESTS]
+        return []
 
 
 def survives(mutant: Mutant, tests: list[str]) -> bool:
