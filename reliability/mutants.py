@@ -133,14 +133,15 @@ def _change(node: ast.expr) -> None:
 
 def _scopes(mutant: Mutant) -> Iterator[range]:
     """The lines of the mutant's line, of the functions and classes around it, from the inside, and of its file."""
+    text = mutant.path.read_text()
     yield range(mutant.line, mutant.line + 1)
     outer = [
         range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        for node in ast.walk(ast.parse(mutant.source))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     ]
     yield from sorted((lines for lines in outer if mutant.line in lines), key=len)
-    yield range(1, mutant.source.count("\n") + 2)
+    yield range(1, text.count("\n") + 2)
 
 
 class Tests:
