@@ -94,7 +94,7 @@ CASES: dict[str, Callable[[], GraphModel]] = {
         GIN(D, 2), 2, in_channels=2, readout=MaxParticle(D, 1, 2, pool="max", join=(2, 2))
     ),
     "mean of each particle, scaled": lambda: PFGNN(
-        GIN(D, 2), 2, in_channels=2, readout=PerParticle(D, 1, 2, scale=0.5, join=(2, 2))
+        GIN(D, 2), 2, in_channels=2, readout=PerParticle(D, 1, 2, scale=2.0, join=(2, 2))
     ),
     "mean particle, sum": lambda: PFGNN(GIN(D), 2, in_channels=2, readout=MeanParticle(D, 1, 2, pool="sum")),
     "alone": lambda: Alone(GIN(D), 2, in_channels=2),
@@ -109,6 +109,7 @@ OBJECTIVES = {
     "particle": Objective(1.0, credit="particle"),
     "entropy": Objective(0.0, entropy=0.1),
     "both": Objective(0.3, entropy=0.2),
+    "one of each": Objective(1.0, entropy=1.0),
     "none": Objective(0.0),
 }
 
@@ -118,7 +119,7 @@ def results() -> dict[str, Any]:
     return {
         "models": {name: _of_model(make()) for name, make in CASES.items()},
         "objectives": {name: _of_objective(objective) for name, objective in OBJECTIVES.items()},
-        "numbers": {"distances": _of_pairs(), "tree": _of_tree()},
+        "numbers": {"distances": _of_pairs(), "tree": _of_tree(), "without each": _without_each()},
     }
 
 
@@ -162,6 +163,16 @@ def _of_tree() -> list[float]:
     _fix(model.double())
     tree = enumerate_tree(model, X[:5], EDGES[:, (EDGES < 5).all(0)])
     return exact_prediction(model, tree).flatten().tolist()
+
+
+def _without_each() -> list[float]:
+    """The predictions with one particle of one step left out."""
+    model = PFGNN(GIN(D), 1, in_channels=2, steps=2, particles=3, observe=SetObservation(D))
+    _fix(model.double())
+    output = model(X, EDGES, None, BATCH, seed=3)
+    weights = [step.log_weights.exp() for step in output.trace]
+    found: list[float] = model.readout.without_each(output.readings, weights).flatten().tolist()
+    return found
 
 
 def _of_pairs() -> list[float]:

@@ -1,6 +1,7 @@
 """Each shipped layer equals PyG's with the same weights, and each backbone gives the same on both particle layouts."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -180,3 +181,18 @@ def test_bad_arguments() -> None:
         GINE(D)(x, edge_index)
     with pytest.raises(ValueError, match=r"MPNN of width 12 needs edge_attr \[E, 12\], but it is \[10, 3\]; "):
         MPNN(D)(x, edge_index, torch.zeros(10, 3))
+
+
+def test_the_maps_of_pna_begin_as_linear_maps_of_as_many_inputs() -> None:
+    """The largest of many uniform numbers lies close to its bound, one over the root of the number of inputs."""
+    conv: Any = PNA(64, 1, towers=1).convs[0]
+    F = 64
+    for part, inputs in (
+        (conv.pre[:, : 2 * F], 2 * F),
+        (conv.pre[:, 2 * F :], 13 * F),
+        (conv.post, 13 * F),
+        (conv.pre_bias[:, :F], 2 * F),
+        (conv.pre_bias[:, F:], 13 * F),
+    ):
+        share = float(part.detach().abs().max()) * inputs**0.5
+        assert 1 - 10 / part.numel() < share <= 1

@@ -222,3 +222,10 @@ def test_a_policy_that_gives_nan_is_named(make: Callable[..., PFGNN]) -> None:
 def test_numpy_integers_are_integers() -> None:
     model = build(GIN(D))
     assert model(*sample(model), particles=np.int64(3)).belief.weights.shape == (1, 3)
+
+
+def test_a_backbone_of_width_zero() -> None:
+    backbone = GIN(4)
+    backbone.width = 0
+    with pytest.raises(ValueError, match="width must be at least 1, but it is 0"):
+        PFGNN(backbone, 1)

@@ -196,6 +196,17 @@ def test_the_mean_over_shares_is_the_whole(parts: list[list[int]], baseline: obj
         torch.testing.assert_close(mine, theirs)
 
 
+def test_the_baseline_of_two_graphs_is_the_loss_of_the_other() -> None:
+    losses = torch.tensor([1.0, 5.0])
+    assert leave_one_out(losses, losses.sum(), torch.tensor(2.0)).tolist() == [5.0, 1.0]
+
+
+def test_gains_are_needed_only_for_the_credit_of_particles() -> None:
+    assert Objective(0.1, credit="particle").needs_gains
+    assert not Objective(0.1).needs_gains
+    assert not Objective(0.0, credit="particle").needs_gains
+
+
 def test_one_graph_alone_has_no_others_for_a_baseline() -> None:
     assert leave_one_out(torch.tensor([3.0]), torch.tensor(3.0), torch.tensor(1.0)).tolist() == [0.0]
 
