@@ -6,7 +6,7 @@ purpose: all sizes are known, so nothing waits for the device, and copying is ve
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,9 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.model_inputs import Inputs
 from pfgnn.model.features import encoder
+
+if TYPE_CHECKING:
+    from benchmarks.marked_copies import MarkedCopies
 
 AGGREGATORS = ["mean", "min", "max", "std"]
 SCALERS = ["identity", "amplification", "attenuation"]
@@ -184,7 +187,7 @@ class Baseline(nn.Module):
 class BaselineStep:
     """One update: forward pass, loss, backward pass, clipping and Adam."""
 
-    def __init__(self, model: Baseline, gamma: float, clip: float) -> None:
+    def __init__(self, model: "Baseline | MarkedCopies", gamma: float, clip: float) -> None:
         self.model, self.gamma, self.clip = model, gamma, clip
         self.optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
 

@@ -13,60 +13,27 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.roofline import count, measure_rates
-from benchmarks.shapes import CSL, SR25, ZINC, ZINC_512, Shape
+from benchmarks.measure import Rates, Record, measure
+from benchmarks.roofline import measure_rates
+from benchmarks.scaling import draw_scaling, scaling
+from benchmarks.shapes import CSL, OURS, SR25, ZINC, ZINC_512, Shape
 from benchmarks.steps import Effort, prepare, synchronise, time_steps
 from pfgnn.experiments.provenance import provenance
 from pfgnn.files import write_json
-from pfgnn.report.picture import save_picture
 from pfgnn.training.config import Precision
 
 RESULT = Path("results/bench/gpu.json")
-PARTICLES, STEPS = (1, 2, 4, 8, 16, 32, 64), tuple(range(1, 9))
 EPOCHS = 8  # epochs of the training that is timed
 # The shapes that are measured in each precision.
-FLOATS: dict[Precision, tuple[Shape, ...]] = {"float32": (ZINC, ZINC_512, CSL, SR25), "tf32": (ZINC, ZINC_512)}
-Rates = dict[str, float]
-Record = dict[str, Any]
-
-
-def measure(
-    shape: Shape, device: str, effort: Effort, rates: Rates, side: str = "pfgnn", precision: Precision = "float32"
-) -> Record:
-    """Times and peak memory of one side with one shape, alone on the device; for pfgnn also the floor.
-
-    Args:
-        shape: What to measure.
-        device: "cuda" or "cpu".
-        effort: How long to measure.
-        rates: Rates of the device, see :func:`benchmarks.roofline.measure_rates`.
-        side: "pfgnn" or "baseline".
-        precision: "float32" or "tf32"; for pfgnn also "bf16".
-    """
-    effort = replace(effort, batches=min(effort.batches, max(1, 1024 // shape.batch)))
-    with prepare(shape, device, effort, precision) as work:
-        if side == "baseline":
-            return time_steps(work.baseline(), work.batches, work.device, effort).to_json() | memory(work.device)
-        timing = time_steps(work.update, work.padded, work.device, effort)
-        floor = count(work, 2 if precision == "bf16" else 4)
-        seconds = {"floor ms": 1000 * floor.floor(rates, precision), "roofline": floor.to_json(rates)}
-        return timing.to_json() | memory(work.device) | seconds
-
-
-def memory(device: torch.device) -> Record:
-    """Peak memory since the measurement began; 0 without a GPU."""
-    if device.type != "cuda":
-        return {"peak MiB": 0.0, "peak reserved MiB": 0.0}
-    peaks = torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device)
-    return {"peak MiB": peaks[0] / 2**20, "peak reserved MiB": peaks[1] / 2**20}
+FLOATS: dict[Precision, tuple[Shape, ...]] = {
+    "float32": (ZINC, ZINC_512, OURS, CSL, SR25),
+    "tf32": (ZINC, ZINC_512, OURS),
+}
 
 
 def compare(shape: Shape, device: str, effort: Effort, rates: Rates, precision: Precision) -> Record:
@@ -79,7 +46,7 @@ def compare(shape: Shape, device: str, effort: Effort, rates: Rates, precision: 
 
 
 def steps(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """Compare both sides for each shape in float32, and for the ZINC shapes in TF32 too."""
+    """Compare both sides for each shape in float32, and for the shapes of molecules in TF32 too."""
     found: Record = {}
     for precision, shapes in FLOATS.items():
         for shape in shapes:
@@ -102,48 +69,6 @@ def backbone(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
             of[name]["PF-GNN by this"] = of["PF-GNN"]["median ms"] / of[name]["median ms"]
         found[precision] = of
         yield found
-
-
-def scaling(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
-    """Measure pfgnn for growing K at T = 3, and for growing T at K = 8, and fit a straight line to each."""
-    found: Record = {}
-    effort = replace(effort, batches=min(effort.batches, 2))
-    for letter, field, values in (("K", "particles", PARTICLES), ("T", "steps", STEPS)):
-        of = [measure(ZINC.resized(**{field: v}), device, effort, rates) for v in values]
-        times, floors = ([one[key] for one in of] for key in ("median ms", "floor ms"))
-        found[letter] = {"values": list(values), "median ms": times, "floor ms": floors, **linear_fit(values, times)}
-    yield found
-
-
-def linear_fit(x: tuple[int, ...], y: list[float]) -> Record:
-    """Fit y ≈ intercept + slope x, and find whether y grows at most linearly in x.
-
-    This is tested between neighbouring values ("at most linear"), and between the first value and each other one.
-    """
-    slope, intercept = np.polyfit(x, y, 1)
-    residual = np.asarray(y) - (intercept + slope * np.asarray(x))
-    spread = float(np.var(y))
-    steepest = max(math.log(b / a) / math.log(v / u) for a, b, u, v in zip(y, y[1:], x, x[1:], strict=False))
-    return {
-        "intercept ms": float(intercept),
-        "slope ms": float(slope),
-        "R²": 1 - float(np.var(residual)) / spread if spread else 1.0,
-        "steepest exponent": steepest,
-        "at most linear": steepest <= 1,
-        "at most linear since the first": all(b / y[0] <= v / x[0] for b, v in zip(y, x, strict=True)),
-    }
-
-
-def draw_scaling(found: Record, path: Path) -> None:
-    """Draw the time of a step by K and by T, with the straight lines."""
-    figure = Figure(figsize=(8, 3.2), layout="constrained")
-    for axes, (letter, fixed) in zip(figure.subplots(1, 2), {"K": "T = 3", "T": "K = 8"}.items(), strict=True):
-        of, x = found[letter], np.asarray(found[letter]["values"])
-        axes.plot(x, of["median ms"], "o", label="measured")
-        axes.plot(x, of["intercept ms"] + of["slope ms"] * x, color="0.6", label="best straight line", zorder=1)
-        axes.set(xlabel=letter, ylabel="ms a training step", ylim=(0, None), title=fixed)
-        axes.legend()
-    save_picture(figure, path)
 
 
 def epoch(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
@@ -193,7 +118,7 @@ def training(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
 def bf16(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     """Measure pfgnn in bf16."""
     found: Record = {}
-    for shape in (ZINC, ZINC_512):
+    for shape in (ZINC, ZINC_512, OURS):
         found[shape.name] = measure(shape, device, effort, rates, precision="bf16")
         yield found
 
@@ -225,11 +150,12 @@ def tabulate(record: Record) -> Table:
         for name, of in group.items():
             beside = f"PF-GNN takes {of['PF-GNN by this']:.2f} × this" if "PF-GNN by this" in of else ""
             row(f"{name}, {kind}", of, beside)
-    for letter, of in record.get("scaling", {}).items():
-        grown = f"at most linear: {of['at most linear']}, R² {of['R²']:.3f}"
-        for value, ms, floor in zip(of["values"], of["median ms"], of["floor ms"], strict=True):
-            both = {"median ms": ms, "floor ms": floor}
-            row(f"{letter} = {value}", both, grown if value == of["values"][-1] else "")
+    for model, letters in record.get("scaling", {}).items():
+        for letter, of in letters.items():
+            grown = f"at most linear: {of['at most linear']}, R² {of['R²']:.3f}"
+            for value, ms, floor in zip(of["values"], of["median ms"], of["floor ms"], strict=True):
+                both = {"median ms": ms, "floor ms": floor}
+                row(f"{model}, {letter} = {value}", both, grown if value == of["values"][-1] else "")
     if of := record.get("epoch"):
         beside = f"epoch {of['epoch seconds']:.3f} s = {of['by steps in a row']:.3f} × {of['steps']} steps in a row"
         row(f"epoch of {of['graphs']} graphs", of["step"], beside)

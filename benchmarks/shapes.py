@@ -37,12 +37,16 @@ class Shape(NamedTuple):
         return self._replace(model=replace(self.model, **changes))
 
 
-def molecule(rng: np.random.Generator) -> Graph:
+def molecule(rng: np.random.Generator, nodes: int | None = None) -> Graph:
     """A random graph like ZINC's molecules: on average 23.2 atoms and 49.8 directed bonds, degrees 1 to 4.
 
     It is a random tree in which each atom is joined to one of the five before it, plus some bonds that close rings.
+
+    Args:
+        rng: Random numbers.
+        nodes: Number of atoms; by default as in ZINC.
     """
-    n = int(np.clip(round(rng.normal(23.2, 4.5)), 9, 38))
+    n = nodes or int(np.clip(round(rng.normal(23.2, 4.5)), 9, 38))
     degree, edges = np.zeros(n, dtype=np.int64), set()
 
     def join(i: int, j: int) -> bool:
@@ -56,7 +60,7 @@ def molecule(rng: np.random.Generator) -> Graph:
     for i in range(1, n):
         while not join(i, int(rng.integers(max(0, i - 5), i))):
             pass
-    rings = rng.poisson(2.72)
+    rings = rng.poisson(2.72 * n / 23.2)
     while rings > 0:
         rings -= join(*rng.integers(n, size=2).tolist())
     bonds = np.array(sorted(edges))
@@ -64,10 +68,20 @@ def molecule(rng: np.random.Generator) -> Graph:
     return Graph(n, bonds, *kinds)
 
 
-def molecules(count: int) -> Dataset:
-    """A dataset of ``count`` random molecules, each with a number to predict. It is always the same."""
+def molecules_of(nodes: int) -> Callable[[int], Dataset]:
+    """Makes datasets of molecules with a given number of atoms; see :func:`molecules`."""
+    return lambda count: molecules(count, nodes)
+
+
+def molecules(count: int, nodes: int | None = None) -> Dataset:
+    """A dataset of random molecules, each with a number to predict. It is always the same.
+
+    Args:
+        count: Number of molecules.
+        nodes: Number of atoms of each; by default as in ZINC.
+    """
     rng = np.random.default_rng(0)
-    graphs = [molecule(rng) for _ in range(count)]
+    graphs = [molecule(rng, nodes) for _ in range(count)]
     task = Task("graph", 1, "l1", "mae")
     return Dataset.from_graphs(
         graphs, rng.normal(size=(count, 1)), task, "molecules", node_categories=(ATOMS,), edge_categories=(BONDS,)
@@ -104,6 +118,11 @@ _PAPER = ModelConfig(  # as in configs/bases/paper.yaml
 )
 _PNA = replace(_PAPER, backbone="pna", width=150, layers=5, step_layers=1, towers=5, steps=3, particles=8, pool="sum")
 _GIN = replace(_PAPER, backbone="gin", width=64, layers=3, steps=8, particles=4)
+# As in configs/ours/zinc.yaml, but with the K, the width and the depth of the first trials.
+_OURS = ModelConfig(
+    backbone="gine", width=96, layers=1, step_layers=6, norm="batch", exchange="both", steps=1, particles=16
+)
+OURS = Shape("our method, batch 128", _OURS, 128, molecules)
 ZINC = Shape("ZINC shape, batch 64", _PNA, 64, molecules)
 ZINC_512 = ZINC._replace(name="ZINC shape, batch 512", batch=512)
 CSL = Shape("CSL shape, batch 16", _GIN, 16, csl_graphs)

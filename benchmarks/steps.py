@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.baseline import Baseline, BaselineStep
+from benchmarks.marked_copies import MarkedCopies
 from benchmarks.shapes import Shape
 from pfgnn.data import Dataset, Loader
 from pfgnn.data.batch import GraphBatch
@@ -160,10 +161,13 @@ class Work(NamedTuple):
 
     def baseline(self) -> BaselineStep:
         """The training step of the baseline, for the same model and graphs."""
+        config, most = self.shape.model, int(self.dataset.node_counts.max())
         with torch.random.fork_rng(devices=[]):
-            model = Baseline(
-                self.shape.model, self.inputs, degree_histogram(self.dataset), int(self.dataset.node_counts.max())
-            )
+            model: Baseline | MarkedCopies
+            if config.individualise == "distance":
+                model = MarkedCopies(config, self.inputs, most)
+            else:
+                model = Baseline(config, self.inputs, degree_histogram(self.dataset), most)
         return BaselineStep(model.to(self.device), GAMMA, CLIP)
 
     def update(self, batch: GraphBatch) -> None:

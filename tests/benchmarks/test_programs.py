@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from benchmarks import cpu, gpu, shapes
+from benchmarks import cpu, gpu, scaling, shapes
 from benchmarks.roofline import count, count_step, measure_rates
 from benchmarks.shapes import ZINC, molecules
 from benchmarks.steps import Effort, degree_histogram, prepare, time_steps
@@ -40,8 +40,9 @@ RATES = {"bytes a second": 1e9} | {f"{p} operations a second": 1e12 for p in ("f
 def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)  # its bf16 stops the process on some CPUs
     monkeypatch.setattr(shapes, "sr25", lambda: (rook(4), shrikhande()))  # which are quick to make
-    monkeypatch.setattr(gpu, "PARTICLES", (1, 2))
-    monkeypatch.setattr(gpu, "STEPS", (1, 2))
+    monkeypatch.setattr(scaling, "PARTICLES", (1, 2))
+    for name in ("STEPS", "OUR_STEPS", "NODES"):
+        monkeypatch.setattr(scaling, name, (1, 2) if name != "NODES" else (20, 40))
     monkeypatch.setattr(gpu, "EPOCHS", 2)
     monkeypatch.setattr(gpu, "measure_rates", lambda device, size: RATES)
     out = tmp_path / "gpu.json"
@@ -49,8 +50,10 @@ def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch:
     record = json.loads(out.read_text())
     assert set(gpu.PARTS) < set(record)
     assert record["steps"]["ZINC shape, batch 512"]["times faster"] == pytest.approx(1)  # the clock ticks alike
-    assert record["scaling"]["K"]["at most linear"]
-    assert record["scaling"]["K"]["floor ms"][0] < record["scaling"]["K"]["floor ms"][1]
+    for letters in record["scaling"].values():
+        for of in letters.values():
+            assert of["at most linear"]
+            assert of["floor ms"][0] < of["floor ms"][1]
     assert record["steps"]["ZINC shape, batch 64, tf32"]["pfgnn"]["floor ms"] > 0
     assert record["bf16"]["ZINC shape, batch 64"]["floor ms"] > 0
     assert record["backbone"]["tf32"]["backbone of 8 layers"]["PF-GNN by this"] == pytest.approx(1)
@@ -127,8 +130,8 @@ def test_the_floor_is_that_of_what_takes_longer() -> None:
 
 
 def test_a_straight_line_is_found_and_a_steep_one_seen() -> None:
-    straight = gpu.linear_fit((1, 2, 4), [3.0, 5.0, 9.0])
+    straight = scaling.linear_fit((1, 2, 4), [3.0, 5.0, 9.0])
     assert straight["slope ms"] == pytest.approx(2)
     assert straight["R²"] == pytest.approx(1)
     assert straight["at most linear"]
-    assert not gpu.linear_fit((1, 2, 4), [1.0, 2.0, 9.0])["at most linear"]
+    assert not scaling.linear_fit((1, 2, 4), [1.0, 2.0, 9.0])["at most linear"]
