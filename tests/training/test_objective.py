@@ -183,10 +183,9 @@ def test_the_mean_over_shares_is_the_whole(parts: list[list[int]], baseline: obj
         weights.append(torch.tensor([float(graph not in before) for graph in rows], dtype=torch.float64))
     with torch.no_grad():
         pairs = list(zip(weights, parts, strict=True))
-        sums = sum(torch.stack([(w * losses[rows]).sum(), w.sum()]) for w, rows in pairs)
+        total = torch.stack([(w * losses[rows]).sum() for w, rows in pairs]).sum()
     shares = [
-        objective(losses[rows], trace(rows), Share(w, len(parts), lambda tensor: torch.as_tensor(sums)))
-        for w, rows in pairs
+        objective(losses[rows], trace(rows), Share(w, len(parts), count, lambda tensor: total)) for w, rows in pairs
     ]
     for name in ("total", "task", "policy"):
         mean = torch.stack([getattr(share, name) for share in shares]).mean()

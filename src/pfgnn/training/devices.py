@@ -7,7 +7,7 @@ import torch
 from lightning_fabric import Fabric
 from lightning_fabric.strategies.ddp import DDPStrategy
 from lightning_fabric.strategies.strategy import Strategy
-from torch import Tensor
+from torch import Tensor, nn
 
 from pfgnn.argument_checks import choose
 from pfgnn.errors import InputError
@@ -16,6 +16,14 @@ from pfgnn.errors import InputError
 logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
 
 PRECISIONS = {"float32": "32-true", "tf32": "32-true", "bf16": "bf16-mixed"}  # our names → Fabric's names
+
+
+class Processes(DDPStrategy):
+    """Several processes. :class:`pfgnn.training.averaging.Averaging` averages their gradients, not torch's DDP."""
+
+    def setup_module(self, module: nn.Module) -> nn.Module:  # type: ignore[override]
+        """Return the model as it is."""
+        return module
 
 
 def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
@@ -34,8 +42,7 @@ def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
         raise InputError("device is cuda, but torch sees no CUDA device; take cpu or auto")
     accelerator = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     world, local = (int(os.environ.get(name, 1)) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    # Some parameters may get no gradient: those of a policy without a policy loss, and some of a backbone alone.
-    strategy: str | Strategy = DDPStrategy(find_unused_parameters=True) if world > 1 else "auto"
+    strategy: str | Strategy = Processes() if world > 1 else "auto"
     fabric = Fabric(
         accelerator=accelerator,
         devices=local,

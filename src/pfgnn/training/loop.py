@@ -17,6 +17,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
 from pfgnn.errors import DivergedError, OutOfMemoryError
 from pfgnn.interrupts import Interrupts, Stopped
+from pfgnn.training.averaging import Averaging
 from pfgnn.training.batches import Examples, make_loader
 from pfgnn.training.checkpoint_file import LAST
 from pfgnn.training.checkpoints import Checkpoints, Compared, State
@@ -97,6 +98,7 @@ class Trainer:
             self.scaler and Standardise(*(numbers.to(device) for numbers in self.scaler)),
             weights,
             self.sums,
+            Averaging(model) if fabric.world_size > 1 else None,
         )
         # With the gradients freed before the capture, a CUDA graph allocates them in its own memory.
         self.step = Replayed(self.plain, before=self.optimiser.zero_grad) if static else self.plain
@@ -230,7 +232,7 @@ class Trainer:
         size = min(self.loader.batch_size, len(self.loader.graphs) - begin)
         weights = torch.ones(batch.num_graphs, device=self.fabric.device)
         weights[len(range(self.fabric.global_rank, size, world)) :] = 0
-        return Share(weights, world, lambda tensor: over_devices(self.fabric, tensor, "sum"))
+        return Share(weights, world, size, lambda tensor: over_devices(self.fabric, tensor, "sum"))
 
     def _means(self, sums: Tensor) -> list[float]:
         *totals, count = sums.tolist()

@@ -32,11 +32,13 @@ class Share(NamedTuple):
     Fields:
         weights: 1 for each graph, but 0 for a graph that only fills up the share, [G].
         devices: Number of devices. Their gradients are averaged afterwards.
+        graphs: Number of graphs of the whole batch.
         add: Sums a tensor over all devices.
     """
 
     weights: Tensor
     devices: int
+    graphs: int
     add: Callable[[Tensor], Tensor]
 
 
@@ -123,11 +125,10 @@ class Objective:
         if losses.shape != graphs:
             want = list(graphs) if trace else "[G]"
             raise InputError(f"losses must have one loss per graph, shape {want}, but it has {list(losses.shape)}")
-        weights, devices, add = share or Share(torch.ones_like(losses), 1, lambda tensor: tensor)
-        weights = weights if real is None else weights * real
-        fixed = losses.detach()
-        total, count = add(torch.stack([(weights * fixed).sum(), weights.sum()]))
-        weights = weights * (devices / count)
+        own = torch.ones_like(losses) if share is None else share.weights
+        own = own if real is None else own * real
+        fixed, count = losses.detach(), own.sum() if share is None else own.new_tensor(share.graphs)
+        weights = own * ((1 if share is None else share.devices) / count)
         task = (weights * losses).sum()
         if not trace or self.gamma == self.entropy == 0:
             return Loss(task, task, torch.zeros_like(task))
@@ -135,6 +136,8 @@ class Objective:
         if self.gamma == 0:
             of_graph = torch.zeros_like(fixed)
         elif self.credit == "graph":
+            total = (own * fixed).sum()
+            total = total if share is None else share.add(total)
             of_graph = (fixed - self.baseline(fixed, total, count)) * log_prob.sum(0).mean(1)
         else:
             if gains is None or gains.shape != log_prob.shape:

@@ -12,6 +12,7 @@ from pfgnn.errors import InputError
 from pfgnn.model.output import Output
 from pfgnn.model.readout import Readout
 from pfgnn.ops.hashing import fold
+from pfgnn.training.averaging import Averaging
 from pfgnn.training.losses import graph_losses
 from pfgnn.training.objective import Loss, Objective, Share
 from pfgnn.training.particle_statistics import measured_beside
@@ -33,6 +34,7 @@ class Step:
         class_weights: Weights of the classes [C], or None.
         sums: Sums of task loss, policy loss, effective sample size, entropy, norm of the gradient, and the number of
             updates, float64 [6].
+        average: Averages the gradients of all devices; None if there is one.
         chunk: Particles computed at a time; None for all.
     """
 
@@ -45,6 +47,7 @@ class Step:
     scaler: Standardise | None
     class_weights: Tensor | None
     sums: Tensor
+    average: Averaging | None = None
     chunk: int | None = None
 
     def __call__(self, batch: GraphBatch, seed: Tensor, share: Share | None = None) -> None:
@@ -56,9 +59,14 @@ class Step:
             share: The share of the batch on this device; None if the whole batch is here.
         """
         loss, output = self.loss(batch, seed, share)
-        self.optimiser.zero_grad()
+        if self.average is None:
+            self.optimiser.zero_grad()
+        else:
+            self.average.clear()
         with measured_beside(output, batch.real_graphs) as diversity:
             self.fabric.backward(loss.total)
+        if self.average is not None:
+            self.average()
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
         if self.clip is not None:
