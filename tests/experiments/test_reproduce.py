@@ -170,6 +170,20 @@ def test_failures_are_told_and_the_others_run_on(stage: Stage, monkeypatch: pyte
     assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
 
 
+def test_a_run_that_another_command_has_just_ended_is_no_failure(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def run(config: Config, directory: Path, **options: object) -> None:
+        calls.append(config.seed)
+        if len(calls) == 1:  # when it is asked again, the directory is free
+            raise InputError(f"{directory} must not be in use, but process 1 trains in it")
+        write_json(directory / "record.json", {"config": config_mapping(config), "seed": config.seed, "results": {}})
+
+    monkeypatch.setattr("pfgnn.experiments.run.run", run)
+    assert stage.reproduce(rows=["b"], seeds=1, jobs=1) == []
+    assert calls == [0, 0]
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_run_of_another_command_is_left_to_it(stage: Stage, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     stage.stub(monkeypatch)

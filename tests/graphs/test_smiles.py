@@ -89,3 +89,9 @@ def test_without_rdkit_the_error_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(ImportError, match=r"pip install pfgnn\[chem\]"):
         from_smiles("C")
+
+
+@pytest.mark.parametrize("smiles", ["CC O", "CC\tO", "CC\nO"])
+def test_white_space_is_not_cut_off_silently(smiles: str) -> None:
+    with pytest.raises(ValueError, match=r"^smiles must be without white space, but it is 'CC"):
+        from_smiles(smiles)

@@ -20,7 +20,7 @@ from pfgnn.experiments.config_file import config_mapping, parse_config, read_con
 from pfgnn.experiments.row_file import Record, gather, read_gathered
 from pfgnn.experiments.rows import Row
 from pfgnn.experiments.run_directory import RECORD
-from pfgnn.experiments.run_lock import is_in_use
+from pfgnn.experiments.run_lock import IN_USE, is_in_use
 from pfgnn.experiments.tables import find_table, row_path
 from pfgnn.files import read_json
 
@@ -120,7 +120,7 @@ def reproduce(
         nonlocal done
         if reason is None:
             done += 1
-        elif is_in_use(job.directory):  # another command was faster
+        elif IN_USE in reason or is_in_use(job.directory):  # another command was faster, and may have ended by now
             waiting.append(job)
         else:
             failures.append(Failure(str(job.directory), reason))

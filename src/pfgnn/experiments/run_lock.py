@@ -30,6 +30,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 FILE = "run.lock"
+IN_USE = "must not be in use"  # in the message of a run that another process does
 BEAT = 5.0  # seconds between two signs of life
 PATIENCE = 30.0  # seconds without a sign of life after which a process elsewhere counts as dead
 ATTEMPTS, PAUSE = 10, 0.05  # another process that only looks at the lock holds it for a moment
@@ -217,7 +218,7 @@ def _read(path: Path) -> Holder | None:
 
 
 def _in_use(path: Path) -> InputError:
-    return InputError(f"{path.parent} must not be in use, but {_who(_read(path))} trains in it; wait for it or stop it")
+    return InputError(f"{path.parent} {IN_USE}, but {_who(_read(path))} trains in it; wait for it or stop it")
 
 
 def _who(holder: Holder | None) -> str:

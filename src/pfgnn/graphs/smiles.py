@@ -37,7 +37,13 @@ def from_smiles(smiles: str) -> Graph:
 
 @checked
 def parse_smiles(smiles: str) -> Any:
-    """Read a SMILES as RDKit's molecule."""
+    """Read a SMILES as RDKit's molecule. Only an extension, "|...|", may come after white space.
+
+    RDKit itself would leave out anything else that comes there.
+    """
+    _, *rest = smiles.split(maxsplit=1) or [""]
+    if rest and not rest[0].startswith("|"):
+        raise InputError(f"smiles must be without white space, but it is {shown(smiles)}")
     chem, base = rdkit_modules()
     with base.BlockLogs():
         molecule = chem.MolFromSmiles(smiles)
