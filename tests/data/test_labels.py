@@ -167,3 +167,17 @@ def test_null_is_an_unknown_label_in_json(tmp_path: Path) -> None:
         '{"num_nodes": 1, "edges": [], "y": [1, null]}\n{"num_nodes": 1, "edges": [], "y": [2, 3]}'
     )
     np.testing.assert_array_equal(convert(tmp_path / "own.jsonl").dataset.y, [[1, np.nan], [2, 3]])
+
+
+@pytest.mark.parametrize("kind", [None, "classification", "regression"])
+def test_decimal_commas_are_no_classes(tmp_path: Path, kind: str | None) -> None:
+    pytest.importorskip("rdkit")
+    path = tmp_path / "own.csv"
+    path.write_text("smiles;y\nCCO;1,5\nCC;2\nC;-2,5\n")
+    with pytest.raises(ValueError, match="numbers must have a decimal point, but there is '-2,5'; replace the commas"):
+        convert(path, task=kind)
+
+
+def test_underscores_make_no_number(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"line 2: column 'y' must be a finite number, but it is '1_000'"):
+        converted(tmp_path, y=["1_000", 2, 3, 4, 5, 6])

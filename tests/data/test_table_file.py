@@ -79,3 +79,16 @@ def test_wrong_tables(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence) as caught:
         read_table_file(tmp_path / "a.csv").column("smiles")
     assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('name,smiles,y\n"a,CCO,1.5\nb,CC,2.5\nc",CCC,1.7\nd,CCCC,2\n', "line 4: a cell must not hold whole rows"),
+        ('name,smiles,y\na,CCO,1.5\n"b,CC,2.5\n', "line 3: unexpected end of data"),
+    ],
+)
+def test_a_missing_quote_loses_no_rows(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "own.csv").write_text(text)
+    with pytest.raises(ValueError, match=rf"own.csv, {sentence}"):
+        read_table_file(tmp_path / "own.csv")

@@ -16,6 +16,7 @@ UNKNOWN = ("", "nan", "na", "n/a", "null")  # cells without a label, in lower ca
 IDENTIFIER = re.compile(
     r"(?i:(.*[\W_])?(id|idx|ids|index|key|no|nr|row|name|names|cas|cid|inchi|inchikey)|unnamed: \d+)?|.*[a-z](ID|Id)"
 )
+DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
 FEW_ROWS = 5  # with fewer rows, the values say nothing about the meaning of a column
 
 
@@ -36,6 +37,9 @@ class Labels:
         texts = {cell for cells in known for cell in cells}
         numbers = [text for text in texts if _is_number(text)]
         single = all(len(cells) < 2 for cells in known)
+        comma = next((text for text in sorted(texts) if DECIMAL_COMMA.fullmatch(text)), None)
+        if comma is not None and all(DECIMAL_COMMA.fullmatch(text) or _is_number(text) for text in texts):
+            raise InputError(f"numbers must have a decimal point, but there is {shown(comma)}; replace the commas")
         as_text = single and texts and (len(numbers) < len(texts) if classes else not numbers)
         self.classes = tuple(sorted(texts)) if as_text else ()  # their texts, in the order of their numbers
         self.number = {text: float(number) for number, text in enumerate(self.classes)}
@@ -147,6 +151,8 @@ def _is_unknown(cell: str) -> bool:
 
 
 def _is_number(cell: str) -> bool:
+    if "_" in cell:  # Python would read 1_000 as a number
+        return False
     try:
         float(cell)
     except ValueError:

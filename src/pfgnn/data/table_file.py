@@ -66,12 +66,16 @@ def read_table_file(path: Path) -> TableFile:
     text = read_text(path)
     if not text.strip():
         raise InputError(f"{path} must have at least one line, but it is empty")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text), skipinitialspace=True)
+    separator = _separator(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
     try:
         header = [name.strip() for name in next(reader)]
         rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row))]
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: {error}") from None
+    for line, row in rows:  # rows that a missing quote has joined
+        if any("\n" in cell and all(separator in part for part in cell.split("\n")[:-1]) for cell in row):
+            raise InputError(f"{path}, line {line}: a cell must not hold whole rows, but one does; is a quote missing?")
     return TableFile(path, header, [line for line, _ in rows], [row for _, row in rows])
 
 
