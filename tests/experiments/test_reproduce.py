@@ -3,109 +3,21 @@
 import json
 import signal
 import subprocess
-import sys
 import threading
 import time
 import weakref
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tests.experiments.reproduce_samples import CONFIG, Stage
 
-from pfgnn.errors import DivergedError, InputError
-from pfgnn.experiments import reproduce as running
+from pfgnn.errors import DivergedError
 from pfgnn.experiments.config import Config
-from pfgnn.experiments.config_file import config_mapping, read_config
-from pfgnn.experiments.reproduce import Failure, Progress, reproduce
-from pfgnn.experiments.row_file import read_gathered
-from pfgnn.experiments.rows import ACCURACY, Row, TableSpec
-from pfgnn.experiments.run_lock import locked
-from pfgnn.experiments.tables import TABLES
+from pfgnn.experiments.config_file import config_mapping
+from pfgnn.experiments.reproduce import Progress
 from pfgnn.files import write_json
-
-CONFIG = """
-data: {name: csl, options: {copies: 5}, fold: 0}
-model: {width: 4, layers: 1, steps: 1, particles: 2}
-training: {updates: 2, batch_size: 10}
-"""
-# Stands for `pfgnn train`: it writes a record, or does what it is told for this seed.
-STUB = """
-import json, os, sys, time
-from pathlib import Path
-
-here, words = Path(__file__).parent, sys.argv[1:]
-config, out = words[1], Path(words[words.index("--out") + 1])
-settings = [words[place + 1] for place, word in enumerate(words) if word == "--set"]
-with (here / "calls").open("a") as calls:
-    calls.write(" ".join([words[0], Path(config).name, *settings, words[-1]]) + "\\n")
-how = json.loads((here / "how.json").read_text()).get(next(s for s in settings if s.startswith("seed")), "well")
-if how == "hang":
-    (here / "hanging").touch()
-    time.sleep(600)
-if how == "fail":
-    print("first line\\npfgnn: the loss is NaN\\n", file=sys.stderr)
-    sys.exit(2)
-if how != "silent":
-    out.mkdir(parents=True, exist_ok=True)
-    record = json.loads((here / "records.json").read_text())[" ".join(settings)]
-    record["results"] = [record["results"], os.environ.get("OMP_NUM_THREADS")]
-    (out / "record.json").write_text(json.dumps(record))
-"""
-
-
-class Stage:
-    """A folder with a table of one or two rows, a config, and a stub for the training."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder = folder
-        (folder / "configs").mkdir()
-        (folder / "configs" / "tiny.yaml").write_text(CONFIG)
-        self.rows = (
-            Row("A", "a", "tiny.yaml", (), ACCURACY, seeds=2, folds=2),
-            Row("B", "b", "tiny.yaml", ("model.steps=0",), ACCURACY, seeds=3, folds=1),
-        )
-        monkeypatch.setitem(TABLES, "tiny", TableSpec("Tiny", self.rows))
-
-    def stub(self, monkeypatch: pytest.MonkeyPatch, **how: str) -> None:
-        (self.folder / "stub.py").write_text(STUB)
-        monkeypatch.setattr(running, "PFGNN", (sys.executable, str(self.folder / "stub.py")))
-        records = {}
-        for row in self.rows:
-            for seed, fold in row.run_keys():
-                overrides = (*row.overrides, f"seed={seed}", f"data.fold={fold}")
-                config = config_mapping(read_config(self.folder / "configs" / "tiny.yaml", overrides))
-                records[" ".join(overrides)] = {
-                    "commit": "c",
-                    "seed": seed,
-                    "config": config,
-                    "results": seed + (fold or 0),
-                }
-        (self.folder / "records.json").write_text(json.dumps(records))
-        self.how(**how)
-
-    def how(self, **how: str) -> None:
-        (self.folder / "how.json").write_text(json.dumps({key.replace("_", "="): value for key, value in how.items()}))
-
-    def reproduce(self, **options: Any) -> list[Failure]:
-        folder = self.folder
-        options = {
-            "out": folder / "results",
-            "runs": folder / "runs",
-            "configs": folder / "configs",
-            "jobs": 2,
-            **options,
-        }
-        return reproduce("tiny", **options)
-
-    def calls(self) -> list[str]:
-        path = self.folder / "calls"
-        return sorted(path.read_text().splitlines()) if path.exists() else []
-
-    def keys(self, row: str) -> list[tuple[int, int | None]]:
-        path = self.folder / "results" / "tiny" / f"{row}.json"
-        return [(run["seed"], run["fold"]) for run in read_gathered(path).runs]
 
 
 @pytest.fixture
@@ -168,64 +80,6 @@ def test_failures_are_told_and_the_others_run_on(stage: Stage, monkeypatch: pyte
     stage.how()
     assert stage.reproduce(rows=["b"]) == []
     assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
-
-
-def test_a_run_that_another_command_has_just_ended_is_no_failure(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-
-    def run(config: Config, directory: Path, **options: object) -> None:
-        calls.append(config.seed)
-        if len(calls) == 1:  # when it is asked again, the directory is free
-            raise InputError(f"{directory} must not be in use, but process 1 trains in it")
-        write_json(directory / "record.json", {"config": config_mapping(config), "seed": config.seed, "results": {}})
-
-    monkeypatch.setattr("pfgnn.experiments.run.run", run)
-    assert stage.reproduce(rows=["b"], seeds=1, jobs=1) == []
-    assert calls == [0, 0]
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_run_of_another_command_is_left_to_it(stage: Stage, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
-    stage.stub(monkeypatch)
-    monkeypatch.setattr(running, "PAUSE", 0.01)
-    monkeypatch.setattr("pfgnn.experiments.run.run", lambda config, directory, **options: record(config, directory))
-    seen: list[Progress] = []
-
-    def record(config: Config, directory: Path) -> None:
-        write_json(directory / "record.json", {"config": config_mapping(config), "seed": config.seed, "results": {}})
-
-    def progress(now: Progress) -> None:
-        seen.append(now)
-        if now.elsewhere:  # all others are done
-            other.close()
-
-    with ExitStack() as other:
-        other.enter_context(locked(stage.folder / "runs" / "tiny" / "b" / "seed0-fold0"))
-        assert stage.reproduce(rows=["b"], jobs=jobs, progress=progress) == []
-    assert Progress(2, 0, 1, 3) in seen
-    assert seen[-1] == Progress(3, 0, 0, 3)
-    assert stage.keys("b") == [(0, 0), (1, 0), (2, 0)]
-
-
-def test_a_run_that_another_command_began_a_moment_before_is_no_failure(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running, "PAUSE", 0.01)
-    asked: list[bool] = []
-
-    def begun(directory: Path) -> bool:
-        asked.append(len(asked) == 1)  # free when the run is chosen, and in use when it has failed
-        return asked[-1]
-
-    def run(config: Config, directory: Path, **options: object) -> None:
-        if len(asked) == 1:
-            raise InputError(f"{directory} must not be in use")
-        write_json(directory / "record.json", {"config": config_mapping(config), "seed": config.seed, "results": {}})
-
-    monkeypatch.setattr(running, "is_in_use", begun)
-    monkeypatch.setattr("pfgnn.experiments.run.run", run)
-    assert stage.reproduce(rows=["b"], seeds=1, jobs=1) == []
-    assert stage.keys("b") == [(0, 0)]
 
 
 def test_a_single_run_at_a_time_stays_in_this_process(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

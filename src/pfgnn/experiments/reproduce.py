@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -16,7 +16,8 @@ from typing import NamedTuple
 from pfgnn.argument_checks import check_positive
 from pfgnn.errors import InputError, explain
 from pfgnn.experiments.config import Config
-from pfgnn.experiments.config_file import config_mapping, parse_config, read_config
+from pfgnn.experiments.config_comparison import check_same
+from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.row_file import Record, gather, read_gathered
 from pfgnn.experiments.rows import Row
 from pfgnn.experiments.run_directory import RECORD
@@ -181,7 +182,7 @@ def plan(
         gathered = set()
         if results.exists():
             found = read_gathered(results)
-            _check_same(found.config, shared, results)
+            check_same(found.config, shared, results)
             gathered = found.run_keys()
         for seed, fold in row.run_keys():
             if (seeds is None or seed < seeds) and (seed, fold) not in gathered:
@@ -262,7 +263,7 @@ def _gather_if_finished(job: Job) -> bool:
     record: Record = read_json(path)
     if not isinstance(record.get("config"), dict):
         raise InputError(f"{path} must be the record of a run, but it has no config")
-    _check_same(record["config"], job.config, path)
+    check_same(record["config"], job.config, path)
     gather(job.results, config_mapping(job.config), record)
     return True
 
@@ -274,33 +275,3 @@ def _log(job: Job) -> Path:
 
 def _without_seed_and_fold(config: Config) -> Config:
     return replace(config, seed=0, data=replace(config.data, fold=None))
-
-
-def _check_same(found: Record, wanted: Config, path: Path) -> None:
-    """Raise an InputError unless a stored config is the wanted one.
-
-    Args:
-        found: The stored config. A setting that it lacks has its default value.
-        wanted: The config of the row.
-        path: File of the stored config, for the message.
-    """
-    try:
-        config = parse_config(found)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{path} must come from the config of its row, but {error}") from None
-    old, new = (dict(_settings(config_mapping(side))) for side in (config, wanted))
-    changed = [f"{key} is {old.get(key)}, not {new.get(key)}" for key in {**old, **new} if old.get(key) != new.get(key)]
-    if changed:
-        raise InputError(
-            f"{path} must come from the config of its row, but there {', '.join(changed)}; "
-            "move it away to run the row again"
-        )
-
-
-def _settings(mapping: Record, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """All settings of a nested dictionary, each with its dotted name."""
-    for key, value in mapping.items():
-        if isinstance(value, dict) and value:
-            yield from _settings(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
