@@ -52,6 +52,11 @@ BATCH = torch.tensor([0] * 4 + [1] * 5 + [2] * 3)
 X = torch.stack([torch.arange(12.0) % 3, torch.arange(12.0) % 5 - 2], 1).double()
 LENGTHS = (torch.arange(EDGES.shape[1]) % 9).double()[:, None] / 4
 
+
+def _with_norm(norm: str) -> GraphModel:
+    return PFGNN(GIN(D, 2, norm=norm, feed_forward=True), 2, in_channels=2)
+
+
 CASES: dict[str, Callable[[], GraphModel]] = {
     "default": lambda: PFGNN(GIN(D), 2, in_channels=2),
     "paper": lambda: PFGNN.paper(GIN(D), 2, in_channels=2),
@@ -65,10 +70,7 @@ CASES: dict[str, Callable[[], GraphModel]] = {
     "MPNN": lambda: PFGNN(MPNN(D), 2, in_channels=2, edge_channels=1),
     "PNA": lambda: PFGNN(PNA(D, towers=2, edges=True), 2, in_channels=2, edge_channels=1),
     "PNA without towers and edges": lambda: PFGNN(PNA(D, 2), 2, in_channels=2, exchange=False),
-    **{
-        f"norm {norm}": lambda norm=norm: PFGNN(GIN(D, 2, norm=norm, feed_forward=True), 2, in_channels=2)  # type: ignore[misc]
-        for norm in ("batch", "graph", "mark", "layer", "size", "none")
-    },
+    **{f"norm {norm}": partial(_with_norm, norm) for norm in ("batch", "graph", "mark", "layer", "size", "none")},
     "dropout, no residual": lambda: PFGNN(GIN(D, 3, dropout=0.3, residual=False, feed_forward=True), 2, in_channels=2),
     "no features, shared steps": lambda: PFGNN(GIN(D, 2), 2, steps=3, share_steps=True, step_backbone=GIN(D, 1)),
     "categories": lambda: PFGNN(GINE(D, 1), 2, in_channels=[3, 4], edge_channels=[3]),
@@ -118,7 +120,7 @@ OBJECTIVES = {
 def computations() -> dict[str, Callable[[], Any]]:
     """Computes each result, by name."""
     return {
-        **{f"model: {name}": lambda make=make: _of_model(make()) for name, make in CASES.items()},  # type: ignore[misc]
+        **{f"model: {name}": partial(_of_model, make) for name, make in CASES.items()},
         **{f"objective: {name}": partial(_of_objective, objective) for name, objective in OBJECTIVES.items()},
         "distances": _of_pairs,
         "tree": _of_tree,
@@ -126,8 +128,9 @@ def computations() -> dict[str, Callable[[], Any]]:
     }
 
 
-def _of_model(model: GraphModel) -> dict[str, Any]:
-    _fix(model.double())
+def _of_model(make: Callable[[], GraphModel]) -> dict[str, Any]:
+    model = make().double()
+    _fix(model)
     inputs = (_read_by(model.encode_nodes, X), EDGES, _read_by(model.encode_edges, LENGTHS), BATCH)
     found: dict[str, Any] = {"parameters": sum(p.numel() for p in model.parameters())}
     for name, training, K in (("evaluation", False, None), ("evaluation, K = 3", False, 3), ("training", True, 3)):
