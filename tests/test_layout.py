@@ -9,7 +9,7 @@ SOURCE = Path(pfgnn.__file__).parent
 # Later groups may import from earlier ones. Modules beside the groups (testing, ...) come last,
 # the small modules that all groups may use come first.
 ORDER = [
-    *("errors", "lazy", "argument_checks", "files", "interrupts", "setting_types", "registry"),
+    *("errors", "lazy", "argument_checks", "files", "interrupts", "workers", "setting_types", "registry"),
     *("graphs", "ops", "data", "model", "training", "experiments", "report", "cli"),
 ]
 

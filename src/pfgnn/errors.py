@@ -30,6 +30,10 @@ class OutOfMemoryError(PFGNNError, MemoryError):
     """The device has too little memory for what is asked."""
 
 
+class WorkerError(PFGNNError, RuntimeError):
+    """A process that does a part of the work has died."""
+
+
 class DivergedError(PFGNNError, FloatingPointError):
     """The training diverged: its loss or gradient is no longer finite."""
 

@@ -4,10 +4,9 @@ A feature set has columns for atoms and columns for bonds. Each column has a fun
 and a list of the possible values in the order of their indices.
 """
 
-import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import chain
 from operator import methodcaller
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from pfgnn.data.task import Task
 from pfgnn.errors import InputError, shown
 from pfgnn.graphs.arrays import IntArray, stack
 from pfgnn.graphs.smiles import parse_smiles, rdkit_modules
+from pfgnn.workers import ordered_map
 
 CHUNK = 500  # number of molecules that a process gets at a time
 MISC = "misc"  # stands for all values that are not listed
@@ -147,11 +147,12 @@ def featurise_many(smiles: Sequence[str], features: str, processes: int = 1) -> 
     """
     if features not in FEATURES:
         raise InputError(f"features must be one of {', '.join(FEATURES)}, but it is {shown(features)}")
-    if processes < 1:
-        raise InputError(f"processes must be at least 1, but it is {processes}")
-    read = partial(_attempt, features)
-    alone = processes == 1 or multiprocessing.current_process().daemon  # a daemon may have no processes of its own
-    return map(read, smiles) if alone else _spread(read, smiles, processes)
+    pieces = (smiles[start : start + CHUNK] for start in range(0, len(smiles), CHUNK))
+    return chain.from_iterable(ordered_map(partial(_attempt_all, features), pieces, processes))
+
+
+def _attempt_all(features: str, smiles: Sequence[str]) -> list[Molecule | ValueError]:
+    return [_attempt(features, one) for one in smiles]
 
 
 def _attempt(features: str, smiles: str) -> Molecule | ValueError:
@@ -159,13 +160,6 @@ def _attempt(features: str, smiles: str) -> Molecule | ValueError:
         return FEATURES[features].featurise(smiles)
     except ValueError as error:
         return error
-
-
-def _spread(
-    read: Callable[[str], Molecule | ValueError], smiles: Sequence[str], processes: int
-) -> Iterator[Molecule | ValueError]:
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(read, smiles, chunksize=CHUNK)
 
 
 def _parse_kekulised(smiles: str) -> Any:
