@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from pfgnn.ops.gin import Maps
 from pfgnn.ops.mlp import two_layers
 
 
@@ -19,7 +20,11 @@ class MLP(nn.Sequential):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply the MLP; see the class."""
+        return two_layers(x, *self.maps())
+
+    def maps(self) -> Maps:
+        """The parameters W₁, b₁, W₂, b₂."""
         first, last = self[0], self[2]
         assert isinstance(first, nn.Linear)
         assert isinstance(last, nn.Linear)
-        return two_layers(x, first.weight, first.bias, last.weight, last.bias)
+        return Maps(first.weight, first.bias, last.weight, last.bias)

@@ -162,13 +162,14 @@ class BatchNorm(Norm):
 
     def normalise(self, h: Tensor, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """Normalise; see the class."""
-        return activate_batch(h, None, self._norming(h), graph.nodes, graph.padding, relu=False)
+        return activate_batch(h, None, self.norming(h), graph.nodes, graph.padding, relu=False)
 
     def forward(self, h: Tensor, x: Tensor | None, graph: GraphBatch, near: Tensor | None = None) -> Tensor:
         """relu(norm(h)), plus x if it is given."""
-        return activate_batch(h, x, self._norming(h), graph.nodes, graph.padding)
+        return activate_batch(h, x, self.norming(h), graph.nodes, graph.padding)
 
-    def _norming(self, h: Tensor) -> BatchNorming:
+    def norming(self, h: Tensor) -> BatchNorming:
+        """The parameters of this norm for embeddings h [N, ..., D], in the form that the ops take."""
         if self.training and h.shape[:-1].numel() == 1:
             raise InputError("norm='batch' needs more than one node and particle in training, but there is one")
         running = (self.scale, self.shift, self.mean, self.variance, self.momentum, self.eps)

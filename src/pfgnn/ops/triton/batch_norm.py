@@ -149,11 +149,20 @@ def moments(h: Tensor, norming: BatchNorming, real: Tensor) -> tuple[Tensor, Ten
 
 
 def activate(
-    h: Tensor, x: Tensor | None, norming: BatchNorming, mean: Tensor, root: Tensor, relu: bool = True
+    h: Tensor,
+    x: Tensor | None,
+    norming: BatchNorming,
+    mean: Tensor,
+    root: Tensor,
+    relu: bool = True,
+    dtype: torch.dtype | None = None,
 ) -> Tensor:
-    """x + relu(γ (h - μ) / √(σ² + ε) + β), without x if it is None, and without the relu if ``relu`` is False."""
+    """x + relu(γ (h - μ) / √(σ² + ε) + β), without x if it is None, and without the relu if ``relu`` is False.
+
+    ``dtype`` is that of the norm's result. By default it is that to which torch promotes h and γ.
+    """
     M, D, _, grid = _cut(h)
-    dtype = torch.promote_types(h.dtype, norming.scale.dtype)
+    dtype = torch.promote_types(h.dtype, norming.scale.dtype) if dtype is None else dtype
     out = h.new_empty(h.shape, dtype=dtype if x is None else torch.promote_types(dtype, x.dtype))
     with torch.cuda.device_of(h):
         batch_forward[grid](

@@ -1,0 +1,203 @@
+"""All layers of a refinement with GIN or GINE, batch norm and feed-forward blocks, in a few large kernels.
+
+This is the fast path of :class:`pfgnn.model.backbones.gin.GIN` on a GPU, in bf16 and TF32. Its code for one layer after
+the other defines the result. In each layer, with x the input and m, v the mean particle and the marked vertices,
+
+    y = MLP((1 + ε) x_i + Σ_j relu(x_j + e_ij)) + MLP_A(m) + MLP_B(v)
+    x' = x + relu(norm(y))
+    x ← norm(x' + MLP(x'))
+
+Only y, x' + MLP(x') and the input of the first MLP are stored. The backward pass computes the rest again.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from pfgnn.ops.batch_norm import BatchNorming
+from pfgnn.ops.dispatch import apply, fast, once, product_dtype
+from pfgnn.ops.segments import Segments
+
+MAX_WIDTH = 128  # a program holds all features of some rows
+
+
+class Maps(NamedTuple):
+    """The parameters of V relu(W x + b) + c: W [P, D], b [P], V [Q, P] and c [Q]."""
+
+    first: Tensor
+    first_bias: Tensor
+    last: Tensor
+    last_bias: Tensor
+
+
+class GINWeights(NamedTuple):
+    """The parameters of one layer.
+
+    Fields:
+        eps: ε, shape [].
+        update: The MLP of the messages.
+        norm: The norm of y.
+        hidden: The MLP of the feed-forward block.
+        hidden_norm: The norm of its result.
+        edge: Weight and bias of the map of the edges [D, F] and [D], or None.
+        mean: MLP_A, or None.
+        mark: MLP_B, or None.
+    """
+
+    eps: Tensor
+    update: Maps
+    norm: BatchNorming
+    hidden: Maps
+    hidden_norm: BatchNorming
+    edge: tuple[Tensor, Tensor] | None
+    mean: Maps | None
+    mark: Maps | None
+
+    def parameters(self) -> list[Tensor]:
+        """All parameters, in the order of :meth:`with_parameters`."""
+        norms = [self.norm.scale, self.norm.shift, self.hidden_norm.scale, self.hidden_norm.shift]
+        return [self.eps, *self.update, *norms, *self.hidden, *(self.edge or ()), *(self.mean or ()), *(self.mark or ())]
+
+    def with_parameters(self, values: Iterator[Tensor]) -> "GINWeights":
+        """The same layer with other parameters."""
+
+        def take(number: int) -> list[Tensor]:
+            return list(islice(values, number))
+
+        [eps], update = take(1), Maps(*take(4))
+        scale, shift, hidden_scale, hidden_shift = take(4)
+        return GINWeights(
+            eps,
+            update,
+            self.norm._replace(scale=scale, shift=shift),
+            Maps(*take(4)),
+            self.hidden_norm._replace(scale=hidden_scale, shift=hidden_shift),
+            None if self.edge is None else (next(values), next(values)),
+            None if self.mean is None else Maps(*take(4)),
+            None if self.mark is None else Maps(*take(4)),
+        )
+
+
+@dataclass(frozen=True)
+class Particles:
+    """What the kernels need to know about the graphs and the particles.
+
+    Args:
+        sources: The edges that leave each node.
+        targets: The edges that reach each node. Edges are sorted by their targets.
+        nodes: The nodes of each graph.
+        padding: Number of graphs at the end of the batch that do not count in the norms.
+        log_weights: log w, shape [G, K]. None without an exchange.
+        vertices: The marked vertices, shape [G, K]. None without an exchange.
+    """
+
+    sources: Segments
+    targets: Segments
+    nodes: Segments
+    padding: int
+    log_weights: Tensor | None = None
+    vertices: Tensor | None = None
+
+    @property
+    def real(self) -> Tensor:
+        """Number of nodes that are no padding, shape []."""
+        assert self.nodes.start is not None
+        return self.nodes.start[self.nodes.size - self.padding]
+
+
+def fits(x: Tensor, of: Particles) -> bool:
+    """Whether :func:`refine_gin` can run: kernels are used, and products may have a low precision.
+
+    In float32 without TF32 the products of cuBLAS are faster than those of a kernel.
+    """
+    low = torch.is_autocast_enabled("cuda") or torch.backends.cuda.matmul.allow_tf32 or x.dtype == torch.bfloat16
+    weights = of.log_weights
+    return (
+        of.nodes.start is not None
+        and of.sources.across is not None
+        and fast(x)
+        and (low or not x.is_cuda)
+        and x.shape[-1] <= MAX_WIDTH
+        and x.numel() > 0
+        and not (weights is not None and weights.requires_grad)
+    )
+
+
+def refine_gin(x: Tensor, edge_attr: Tensor | None, layers: Sequence[GINWeights], of: Particles) -> Tensor:
+    """Apply all layers; see the module.
+
+    Args:
+        x: Embeddings, shape [N, K, D].
+        edge_attr: Edge features, shape [E, F], or None.
+        layers: The parameters of the layers. All have the same parts.
+        of: Graphs and particles.
+
+    Returns:
+        The new embeddings, shape [N, K, D], in the dtype of autocast if that is enabled.
+    """
+    parameters = [parameter for layer in layers for parameter in layer.parameters()]
+    keep = torch.is_grad_enabled() and any(
+        tensor is not None and tensor.requires_grad for tensor in (x, edge_attr, *parameters)
+    )
+    return apply(_Refine, x, edge_attr, layers, of, keep, *parameters)
+
+
+class _Refine(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        edge_attr: Tensor | None,
+        layers: Sequence[GINWeights],
+        of: Particles,
+        keep: bool,
+        *parameters: Tensor,
+    ) -> Tensor:
+        from pfgnn.ops.triton.gin_launch import Launch, edge_terms, lowered
+
+        dtype = product_dtype(x)
+        launch = Launch(of, x.shape, dtype, layers[0].norm.training)
+        h, norm = x.to(dtype).contiguous(), launch.identity(x.device)
+        edge = edge_terms(edge_attr, layers, dtype)
+        told = launch.told(layers, h)
+        states: list[Tensor] = [h, norm]
+        low = lowered(layers, dtype)
+        for number, layer in enumerate(low):
+            said = launch.exchange(h, norm, layer, None if told is None else told[number])
+            z, y = launch.update(h, norm, None if edge is None else edge[number], layer, said, keep)
+            y_norm = launch.norm(layer.norm)
+            out = launch.feed_forward(h, norm, y, y_norm, layer)
+            h, norm = out, launch.norm(layer.hidden_norm)
+            if keep:
+                states += [z, y, y_norm, out, norm]
+        if keep:
+            ctx.save_for_backward(edge_attr, told, *states, *parameters)
+            ctx.layers, ctx.of, ctx.dtype, ctx.own = layers, of, dtype, x.dtype
+            ctx.number = len(states)
+        return launch.finish(h, norm)
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
+        from pfgnn.ops.triton.gin_launch import Backward, Launch, edge_terms, lowered
+
+        edge_attr, told, *saved = ctx.saved_tensors
+        states, values = saved[: ctx.number], iter(saved[ctx.number :])
+        layers = [layer.with_parameters(values) for layer in ctx.layers]
+        launch = Launch(ctx.of, gradients[0].shape, ctx.dtype, layers[0].norm.training)
+        back = Backward(launch, layers, edge_terms(edge_attr, layers, ctx.dtype), told)
+        g = gradients[0].to(ctx.dtype).contiguous()
+        sums = back.last_norm(g, *states[-2:])
+        low = lowered(layers, ctx.dtype)
+        for number in reversed(range(len(layers))):
+            h, norm, z, y, y_norm, out, out_norm = states[5 * number : 5 * number + 7]
+            dx, y_sums = back.feed_forward(number, low[number], g, h, norm, y, y_norm, out, out_norm, sums)
+            dz, d_told = back.update(number, low[number], dx, y, y_norm, y_sums, z)
+            g, sums = back.collect(number, low[number], dx, dz, d_told, h, norm)
+        d_edge_attr = back.edges(edge_attr, ctx.needs_input_grad[1])
+        parameters = back.gradients()
+        return g.to(ctx.own), d_edge_attr, None, None, None, *parameters
