@@ -159,9 +159,9 @@ def exchange_back(
         there = cell < cells
         begin = tl.load(graph_start + cell // K, there, 0)
         end = tl.load(graph_start + cell // K + 1, there, 0)
-        for first in range(0, tl.max(end - begin), STEP):
+        for away in range(0, tl.max(end - begin), STEP):
             for step in tl.static_range(STEP):
-                node = begin + first + step
+                node = begin + away + step
                 mask = (node < end)[:, None] & (c < D)
                 d += tl.load(dy + (node * K + cell % K)[:, None] * D + c, mask, 0.0).to(tl.float32)
         row = N + cell

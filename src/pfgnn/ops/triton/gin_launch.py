@@ -17,6 +17,8 @@ ROWS = 64  # rows of a program
 ROWS_OF_EXCHANGE = 16  # there are few nodes and marks
 HIDDEN = 64  # hidden features of a feed-forward block that a program computes at once
 STEP = 4  # rows that are loaded at once in a sum
+# With more warps a row of registers is shorter, and with one stage maps are loaded once, not ahead.
+WIDE = {"num_warps": 8, "num_stages": 1}
 COLUMNS = 16  # columns of a program in a sum over programs
 
 
@@ -140,7 +142,7 @@ class Launch:
                 *layer.update, h if said is None else said, self.of.nodes.index, self.real, z, y, self.parts,
                 self.M, self.N, self.K, self.D, 0 if edge is None else edge.stride(0),
                 EDGES=edge is not None, MEAN=layer.mean is not None, MARK=layer.mark is not None, KEEP=keep,
-                MOMENTS=self.training, R=ROWS, C=self.C,
+                MOMENTS=self.training, R=ROWS, C=self.C, **WIDE,
             )  # fmt: skip
         return z, y
 
@@ -151,7 +153,7 @@ class Launch:
         with torch.cuda.device_of(h):
             gin.feed_forward[self.grid](
                 h, norm, y, y_norm, *layer.hidden, self.real, out, self.parts, self.M, self.K, self.D, P,
-                MOMENTS=self.training, R=ROWS, C=self.C, H=self.hidden_step(P),
+                MOMENTS=self.training, R=ROWS, C=self.C, H=self.hidden_step(P), **WIDE,
             )  # fmt: skip
         return out
 
@@ -236,7 +238,7 @@ class Backward:
         with torch.cuda.device_of(g):
             gin_backward.feed_forward_back[of.grid](
                 g, h, norm, y, y_norm, out, out_norm, sums, *layer.hidden[:3], of.real, dx, d_out, x, u, du, parts,
-                of.M, of.K, D, P, TRAINING=of.training, R=ROWS, C=of.C, H=of.hidden_step(P),
+                of.M, of.K, D, P, TRAINING=of.training, R=ROWS, C=of.C, H=of.hidden_step(P), **WIDE,
             )  # fmt: skip
         found["hidden scale"], found["hidden shift"] = sums
         found["hidden last bias"], y_sums, found["hidden bias"] = sum_columns(parts).split([D, 2 * D, P])
@@ -255,7 +257,7 @@ class Backward:
         with torch.cuda.device_of(dx):
             gin_backward.update_back[of.grid](
                 dx, y, y_norm, sums, z, *layer.update[:3], of.real, dy, u, du, dz, parts, of.M, of.K, D,
-                TRAINING=of.training, R=ROWS, C=of.C,
+                TRAINING=of.training, R=ROWS, C=of.C, **WIDE,
             )  # fmt: skip
         found["scale"], found["shift"] = sums
         found["last bias"], found["first bias"] = sum_columns(parts).view(2, D)
@@ -296,7 +298,7 @@ class Backward:
                 h if d_told is None else d_told, graph.log_weights, graph.vertices, graph.nodes.index, g, parts,
                 of.M, of.N, of.K, D, stride,
                 EDGES=edge is not None, PICKED=sources.order is not None, MEAN=layer.mean is not None,
-                MARK=layer.mark is not None, R=ROWS, C=of.C,
+                MARK=layer.mark is not None, R=ROWS, C=of.C, **WIDE,
             )  # fmt: skip
             if edge is not None and self.d_edge is not None:
                 E = len(edge)
