@@ -7,7 +7,7 @@ the other defines the result. In each layer, with x the input and m, v the mean 
     x' = x + relu(norm(y))
     x ← norm(x' + MLP(x'))
 
-Only y, x' + MLP(x') and the input of the first MLP are stored. The backward pass computes the rest again.
+The input x, the input of the first MLP, y and x' + MLP(x') are stored. The backward pass computes the rest again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +23,7 @@ from pfgnn.ops.dispatch import apply, fast, once, product_dtype
 from pfgnn.ops.segments import Segments
 
 MAX_WIDTH = 128  # a program holds all features of some rows
+STATES = 6  # tensors of each layer that the backward pass needs
 
 
 class Maps(NamedTuple):
@@ -60,7 +61,15 @@ class GINWeights(NamedTuple):
     def parameters(self) -> list[Tensor]:
         """All parameters, in the order of :meth:`with_parameters`."""
         norms = [self.norm.scale, self.norm.shift, self.hidden_norm.scale, self.hidden_norm.shift]
-        return [self.eps, *self.update, *norms, *self.hidden, *(self.edge or ()), *(self.mean or ()), *(self.mark or ())]
+        return [
+            self.eps,
+            *self.update,
+            *norms,
+            *self.hidden,
+            *(self.edge or ()),
+            *(self.mean or ()),
+            *(self.mark or ()),
+        ]
 
     def with_parameters(self, values: Iterator[Tensor]) -> "GINWeights":
         """The same layer with other parameters."""
@@ -161,43 +170,43 @@ class _Refine(torch.autograd.Function):
 
         dtype = product_dtype(x)
         launch = Launch(of, x.shape, dtype, layers[0].norm.training)
-        h, norm = x.to(dtype).contiguous(), launch.identity(x.device)
-        edge = edge_terms(edge_attr, layers, dtype)
-        told = launch.told(layers, h)
-        states: list[Tensor] = [h, norm]
-        low = lowered(layers, dtype)
+        x_own, x = x, x.to(dtype).contiguous()
+        low, edge, told = lowered(layers, dtype), edge_terms(edge_attr, layers, dtype), launch.told(layers, x)
+        states: list[Tensor] = [x]
         for number, layer in enumerate(low):
-            said = launch.exchange(h, norm, layer, None if told is None else told[number])
-            z, y = launch.update(h, norm, None if edge is None else edge[number], layer, said, keep)
+            said = launch.exchange(x, layer, None if told is None else told[number])
+            z = launch.collect(x, None if edge is None else edge[number], layer)
+            y = launch.update(z, layer, said)
             y_norm = launch.norm(layer.norm)
-            out = launch.feed_forward(h, norm, y, y_norm, layer)
-            h, norm = out, launch.norm(layer.hidden_norm)
+            out = launch.feed_forward(x, y, y_norm, layer)
+            out_norm = launch.norm(layer.hidden_norm)
+            x = launch.normalise(out, out_norm)
             if keep:
-                states += [z, y, y_norm, out, norm]
+                states += [z, y, y_norm, out, out_norm, x]
         if keep:
-            ctx.save_for_backward(edge_attr, told, *states, *parameters)
-            ctx.layers, ctx.of, ctx.dtype, ctx.own = layers, of, dtype, x.dtype
-            ctx.number = len(states)
-        return launch.finish(h, norm)
+            ctx.save_for_backward(edge_attr, edge, told, *states[:-1], *parameters)
+            ctx.layers, ctx.of, ctx.dtype, ctx.own = layers, of, dtype, x_own.dtype
+        return x
 
     @staticmethod
     @once
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
-        from pfgnn.ops.triton.gin_launch import Backward, Launch, edge_terms, lowered
+        from pfgnn.ops.triton.gin_backward_launch import Backward
+        from pfgnn.ops.triton.gin_launch import Launch, lowered
 
-        edge_attr, told, *saved = ctx.saved_tensors
-        states, values = saved[: ctx.number], iter(saved[ctx.number :])
+        edge_attr, edge, told, *saved = ctx.saved_tensors
+        states, values = saved[: STATES * len(ctx.layers)], iter(saved[STATES * len(ctx.layers) :])
         layers = [layer.with_parameters(values) for layer in ctx.layers]
         launch = Launch(ctx.of, gradients[0].shape, ctx.dtype, layers[0].norm.training)
-        back = Backward(launch, layers, edge_terms(edge_attr, layers, ctx.dtype), told)
+        back, low = Backward(launch, layers, edge, told), lowered(layers, ctx.dtype)
         g = gradients[0].to(ctx.dtype).contiguous()
-        sums = back.last_norm(g, *states[-2:])
-        low = lowered(layers, ctx.dtype)
+        d_told: Tensor | None = None
         for number in reversed(range(len(layers))):
-            h, norm, z, y, y_norm, out, out_norm = states[5 * number : 5 * number + 7]
-            dx, y_sums = back.feed_forward(number, low[number], g, h, norm, y, y_norm, out, out_norm, sums)
+            x, z, y, y_norm, out, out_norm = states[STATES * number : STATES * (number + 1)]
+            g, sums = back.sums(g, d_told, out, out_norm)
+            dx, y_sums = back.feed_forward(number, low[number], g, x, y, y_norm, out, out_norm, sums)
             dz, d_told = back.update(number, low[number], dx, y, y_norm, y_sums, z)
-            g, sums = back.collect(number, low[number], dx, dz, d_told, h, norm)
+            g = back.collect(number, dx, dz, x)
+        g, _ = back.sums(g, d_told)
         d_edge_attr = back.edges(edge_attr, ctx.needs_input_grad[1])
-        parameters = back.gradients()
-        return g.to(ctx.own), d_edge_attr, None, None, None, *parameters
+        return g.to(ctx.own), d_edge_attr, None, None, None, *back.gradients()

@@ -139,7 +139,6 @@ class GIN(Stack):
         return made
 
 
-
 @BACKBONES.register("gine")
 class GINE(GIN):
     """GINE: GIN with edge features, which it needs (Hu et al., ICLR 2020). A stack of :class:`GINELayer`.

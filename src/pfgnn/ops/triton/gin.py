@@ -1,7 +1,6 @@
 """Triton kernels for the forward pass of :mod:`pfgnn.ops.gin`. Each program handles R rows (n, k) with all features.
 
-A norm is not applied to the tensor that it normalises. The kernels that read the tensor apply it, with the mean and
-variance that :func:`combine_moments` found. So the normalised tensor never exists in memory.
+IEEE: whether products of float32 are exact. Otherwise their inputs are rounded to TF32.
 """
 
 import triton
@@ -40,6 +39,12 @@ def load_map(weight, rows, columns, r, c):
 def load_vector(vector, size, place):
     """Entries of a vector as a row [1, C], in float32, with zeros outside."""
     return tl.load(vector + place, place < size, 0.0).to(tl.float32)[None, :]
+
+
+@triton.jit
+def product(a, b, IEEE: tl.constexpr):
+    """a b, added up in float32."""
+    return tl.dot(a, b, input_precision="ieee" if IEEE else "tf32")
 
 
 @triton.jit
@@ -89,9 +94,9 @@ def combine_moments(
 
 @triton.jit
 def exchange_forward(
-    h, norm, log_weights, vertices, graph, of_mean, of_mean_bias, of_mean_last, of_mean_last_bias,
+    x, log_weights, vertices, graph, of_mean, of_mean_bias, of_mean_last, of_mean_last_bias,
     of_mark, of_mark_bias, of_mark_last, of_mark_last_bias, told, said, N, cells, K, D, node_programs,
-    R: tl.constexpr, C: tl.constexpr, STEP: tl.constexpr,
+    IEEE: tl.constexpr, R: tl.constexpr, C: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
     """The terms of the exchange: rows 0 to N are MLP_A(mean particle), the others MLP_B(marked vertex).
 
@@ -99,114 +104,87 @@ def exchange_forward(
     """
     column = tl.arange(0, C)
     c = column[None, :]
-    mean, root, scale, shift = load_norm(norm, D, column)
     program = tl.program_id(0)
     of_nodes = program < node_programs
     v = tl.zeros([R, C], tl.float32)
     if of_nodes:
-        node = program.to(tl.int64) * R + tl.arange(0, R)
-        there = node < N
-        g = tl.load(graph + node, there, 0)
+        row = program.to(tl.int64) * R + tl.arange(0, R)
+        there = row < N
+        g = tl.load(graph + row, there, 0)
         for first in range(0, K, STEP):
             for step in tl.static_range(STEP):  # several loads at once
                 k = first + step
                 w = tl.exp(tl.load(log_weights + g * K + k, there & (k < K), -float("inf")).to(tl.float32))
                 mask = (there & (k < K))[:, None] & (c < D)
-                x = tl.load(h + (node * K + k)[:, None] * D + c, mask, 0.0).to(tl.float32)
-                v += tl.where(mask, w[:, None] * normed(x, mean, root, scale, shift), 0.0)
-        row = node
+                v += w[:, None] * tl.load(x + (row * K + k)[:, None] * D + c, mask, 0.0).to(tl.float32)
     else:
         cell = (program - node_programs).to(tl.int64) * R + tl.arange(0, R)
         there = cell < cells
         at = tl.load(vertices + cell, there, 0) * K + cell % K
-        mask = there[:, None] & (c < D)
-        x = tl.load(h + at[:, None] * D + c, mask, 0.0).to(tl.float32)
-        v = tl.where(mask, normed(x, mean, root, scale, shift), 0.0)
+        v = tl.load(x + at[:, None] * D + c, there[:, None] & (c < D), 0.0).to(tl.float32)
         row = N + cell
     mask = there[:, None] & (c < D)
     place = row[:, None] * D + c
-    x = v.to(told.dtype.element_ty)
-    tl.store(told + place, x, mask)
+    v = v.to(told.dtype.element_ty)
+    tl.store(told + place, v, mask)
     first_map = of_mean if of_nodes else of_mark
     first_bias = of_mean_bias if of_nodes else of_mark_bias
     last_map = of_mean_last if of_nodes else of_mark_last
     last_bias = of_mean_last_bias if of_nodes else of_mark_last_bias
-    u = tl.dot(x, load_map(first_map, D, D, column, column)) + load_vector(first_bias, D, column)
-    u = relu(u).to(x.dtype)
-    out = tl.dot(u, load_map(last_map, D, D, column, column)) + load_vector(last_bias, D, column)
+    u = product(v, load_map(first_map, D, D, column, column), IEEE) + load_vector(first_bias, D, column)
+    u = relu(u).to(v.dtype)
+    out = product(u, load_map(last_map, D, D, column, column), IEEE) + load_vector(last_bias, D, column)
     tl.store(said + place, out, mask)
 
 
 @triton.jit
 def update_forward(
-    h, norm, edge, source, start, eps, first, first_bias, last, last_bias, said, graph, real, z_out, y_out, parts,
-    M, N, K, D, edge_stride,
-    EDGES: tl.constexpr, MEAN: tl.constexpr, MARK: tl.constexpr, KEEP: tl.constexpr, MOMENTS: tl.constexpr,
-    R: tl.constexpr, C: tl.constexpr,
+    z, first, first_bias, last, last_bias, said, graph, real, out, parts, M, N, K, D,
+    MEAN: tl.constexpr, MARK: tl.constexpr, MOMENTS: tl.constexpr, IEEE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """y = MLP(z) plus the terms of the exchange, with z = (1 + ε) x_i + Σ_j relu(x_j + e_ij), or Σ_j x_j without EDGES.
-
-    KEEP: whether z is stored. MOMENTS: whether the moments of y are.
-    """
+    """y = MLP(z) plus the terms of the exchange. MOMENTS: whether the moments of y are stored."""
     row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
-    node, k = row // K, row % K
     column = tl.arange(0, C)
     c, there = column[None, :], row < M
     mask = there[:, None] & (c < D)
     place = row[:, None] * D + c
-    mean, root, scale, shift = load_norm(norm, D, column)
-    total = normed(tl.load(h + place, mask, 0.0).to(tl.float32), mean, root, scale, shift)
-    total *= 1 + tl.load(eps).to(tl.float32)
-    begin, end = tl.load(start + node, there, 0), tl.load(start + node + 1, there, 0)
-    for step in range(0, tl.max(end - begin)):
-        p = begin + step
-        more = p < end
-        near = more[:, None] & (c < D)
-        j = tl.load(source + p, more, 0)
-        v = tl.load(h + (j * K + k)[:, None] * D + c, near, 0.0).to(tl.float32)
-        v = normed(v, mean, root, scale, shift)
-        if EDGES:
-            v = relu(v + tl.load(edge + p[:, None] * edge_stride + c, near, 0.0).to(tl.float32))
-        total += tl.where(near, v, 0.0)
-    z = tl.where(mask, total, 0.0).to(y_out.dtype.element_ty)
-    if KEEP:
-        tl.store(z_out + place, z, mask)
-    u = tl.dot(z, load_map(first, D, D, column, column)) + load_vector(first_bias, D, column)
-    u = relu(u).to(z.dtype)
-    y = tl.dot(u, load_map(last, D, D, column, column)) + load_vector(last_bias, D, column)
+    v = tl.load(z + place, mask, 0.0)
+    u = product(v, load_map(first, D, D, column, column), IEEE) + load_vector(first_bias, D, column)
+    u = relu(u).to(v.dtype)
+    y = product(u, load_map(last, D, D, column, column), IEEE) + load_vector(last_bias, D, column)
+    if MEAN or MARK:
+        node = row // K
     if MEAN:
         y += tl.load(said + node[:, None] * D + c, mask, 0.0).to(tl.float32)
     if MARK:
-        cell = N + tl.load(graph + node, there, 0) * K + k
+        cell = N + tl.load(graph + node, there, 0) * K + row % K
         y += tl.load(said + cell[:, None] * D + c, mask, 0.0).to(tl.float32)
-    y = y.to(y_out.dtype.element_ty)
-    tl.store(y_out + place, y, mask)
+    y = y.to(out.dtype.element_ty)
+    tl.store(out + place, y, mask)
     if MOMENTS:
         store_moments(y.to(tl.float32), mask & (row < tl.load(real) * K)[:, None], parts, D, column)
 
 
 @triton.jit
 def feed_forward(
-    h, norm, y, y_norm, hidden, hidden_bias, last, last_bias, real, out, parts, M, K, D, P,
-    MOMENTS: tl.constexpr, R: tl.constexpr, C: tl.constexpr, H: tl.constexpr,
+    x, y, y_norm, hidden, hidden_bias, last, last_bias, real, out, parts, M, K, D, P,
+    MOMENTS: tl.constexpr, IEEE: tl.constexpr, R: tl.constexpr, C: tl.constexpr, H: tl.constexpr,
 ):  # fmt: skip
-    """x + MLP(x), with x = norm(h) + relu(norm(y)). The hidden layer is computed H features at a time."""
+    """x' + MLP(x'), with x' = x + relu(norm(y)). The hidden layer is computed H features at a time."""
     row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
     column = tl.arange(0, C)
     c = column[None, :]
     mask = (row < M)[:, None] & (c < D)
     place = row[:, None] * D + c
-    mean, root, scale, shift = load_norm(norm, D, column)
-    total = normed(tl.load(h + place, mask, 0.0).to(tl.float32), mean, root, scale, shift)
     mean, root, scale, shift = load_norm(y_norm, D, column)
-    total += relu(normed(tl.load(y + place, mask, 0.0).to(tl.float32), mean, root, scale, shift))
-    total = tl.where(mask, total, 0.0)
-    x = total.to(out.dtype.element_ty)
+    total = relu(normed(tl.load(y + place, mask, 0.0).to(tl.float32), mean, root, scale, shift))
+    total = tl.where(mask, total + tl.load(x + place, mask, 0.0).to(tl.float32), 0.0)
+    v = total.to(out.dtype.element_ty)
     total += load_vector(last_bias, D, column)
     for first in range(0, P, H):
         p = first + tl.arange(0, H)
-        u = tl.dot(x, load_map(hidden, P, D, p, column)) + load_vector(hidden_bias, P, p)
-        total += tl.dot(relu(u).to(x.dtype), load_map(last, D, P, column, p))
+        u = product(v, load_map(hidden, P, D, p, column), IEEE) + load_vector(hidden_bias, P, p)
+        total += product(relu(u).to(v.dtype), load_map(last, D, P, column, p), IEEE)
     total = total.to(out.dtype.element_ty)
     tl.store(out + place, total, mask)
     if MOMENTS:

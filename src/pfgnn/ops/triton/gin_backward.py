@@ -6,7 +6,7 @@ Gradients of vectors, such as biases, are sums over all rows. Each program write
 import triton
 import triton.language as tl
 
-from pfgnn.ops.triton.gin import LIMIT, load_map, load_norm, load_vector, normed
+from pfgnn.ops.triton.gin import LIMIT, load_map, load_norm, load_vector, normed, product
 from pfgnn.ops.triton.numeric import bounded, relu, relu_back
 
 
@@ -23,17 +23,38 @@ def load_product(weight, rows, columns, r, c):
 
 
 @triton.jit
-def norm_parts(g, h, norm, parts, M, D, R: tl.constexpr, C: tl.constexpr):
-    """A program's part of Σ g n and Σ g, where n is h, clamped and normalised, without scale and shift."""
+def exchange_sum(
+    g, d_told, log_weights, vertices, graph, h, norm, out, parts, M, N, K, D,
+    MEAN: tl.constexpr, MARK: tl.constexpr, NORM: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """Add the gradients that reach x through the exchange to its other ones, g.
+
+    NORM: whether x = norm(h). Then the parts [2 D] are Σ d n and Σ d, where d is the whole gradient, and n is h after
+    clamping and normalising, before scale and shift.
+    """
     row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
     column = tl.arange(0, C)
-    mask = (row < M)[:, None] & (column < D)[None, :]
-    place = row[:, None] * D + column[None, :]
-    mean, root, _, _ = load_norm(norm, D, column)
-    n = (bounded(tl.load(h + place, mask, 0.0).to(tl.float32), LIMIT) - mean) * root
+    c, there = column[None, :], row < M
+    mask = there[:, None] & (c < D)
+    place = row[:, None] * D + c
     d = tl.load(g + place, mask, 0.0).to(tl.float32)
-    store_part(tl.where(mask, d * n, 0.0), parts, column, D, 2 * D)
-    store_part(d, parts + D, column, D, 2 * D)
+    if MEAN or MARK:
+        node = row // K
+        cell = tl.load(graph + node, there, 0) * K + row % K
+        if MEAN:
+            w = tl.exp(tl.load(log_weights + cell, there, 0.0).to(tl.float32))
+            d += w[:, None] * tl.load(d_told + node[:, None] * D + c, mask, 0.0).to(tl.float32)
+        if MARK:
+            marked = (tl.load(vertices + cell, there, -1) == node)[:, None] & mask
+            d += tl.load(d_told + (N + cell)[:, None] * D + c, marked, 0.0).to(tl.float32)
+        low = d.to(out.dtype.element_ty)
+        tl.store(out + place, low, mask)
+        d = low.to(tl.float32)
+    if NORM:
+        mean, root, _, _ = load_norm(norm, D, column)
+        n = (bounded(tl.load(h + place, mask, 0.0).to(tl.float32), LIMIT) - mean) * root
+        store_part(tl.where(mask, d * n, 0.0), parts, column, D, 2 * D)
+        store_part(d, parts + D, column, D, 2 * D)
 
 
 @triton.jit
@@ -48,13 +69,13 @@ def norm_back(d, v, sums, row, real_rows, mean, root, scale, D, column, TRAINING
 
 @triton.jit
 def feed_forward_back(
-    g, h, norm, y, y_norm, out, out_norm, sums, hidden, hidden_bias, last, real,
+    g, x, y, y_norm, out, out_norm, sums, hidden, hidden_bias, last, real,
     dx_out, d_out, x_out, u_out, du_out, parts, M, K, D, P,
-    TRAINING: tl.constexpr, R: tl.constexpr, C: tl.constexpr, H: tl.constexpr,
+    TRAINING: tl.constexpr, IEEE: tl.constexpr, R: tl.constexpr, C: tl.constexpr, H: tl.constexpr,
 ):  # fmt: skip
-    """From the gradient g of norm(out), with out = x + MLP(x) and x = norm(h) + relu(norm(y)).
+    """From the gradient g of norm(out), with out = x' + MLP(x') and x' = x + relu(norm(y)).
 
-    Stores the gradient of x, that of out, x itself, the hidden layer u and the gradient of u before its relu. The parts
+    Stores the gradient of x', that of out, x', the hidden layer u and the gradient of u before its relu. The parts
     [3 D + P] are the gradient of the last bias, Σ d n and Σ d for the norm of y, and the gradient of the hidden bias.
     """
     row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
@@ -73,23 +94,21 @@ def feed_forward_back(
     dtype = d_out.dtype.element_ty
     low = d.to(dtype)
     tl.store(d_out + place, low, mask)
-    mean, root, scale, shift = load_norm(norm, D, column)
-    x = normed(tl.load(h + place, mask, 0.0).to(tl.float32), mean, root, scale, shift)
     mean, root, scale, shift = load_norm(y_norm, D, column)
     v = tl.load(y + place, mask, 0.0).to(tl.float32)
     after = normed(v, mean, root, scale, shift)
-    x = tl.where(mask, x + relu(after), 0.0).to(dtype)
-    tl.store(x_out + place, x, mask)
+    x_after = tl.where(mask, tl.load(x + place, mask, 0.0).to(tl.float32) + relu(after), 0.0).to(dtype)
+    tl.store(x_out + place, x_after, mask)
     for first in range(0, P, H):
         p = first + tl.arange(0, H)
         of_p = (row < M)[:, None] & (p < P)[None, :]
         place_p = row[:, None] * P + p[None, :]
-        u = tl.dot(x, load_map(hidden, P, D, p, column)) + load_vector(hidden_bias, P, p)
-        du = tl.where(of_p, relu_back(u, tl.dot(low, load_product(last, D, P, column, p))), 0.0)
+        u = product(x_after, load_map(hidden, P, D, p, column), IEEE) + load_vector(hidden_bias, P, p)
+        du = tl.where(of_p, relu_back(u, product(low, load_product(last, D, P, column, p), IEEE)), 0.0)
         tl.store(u_out + place_p, relu(u), of_p)
         tl.store(du_out + place_p, du, of_p)
         store_part(du, parts + 3 * D, p, P, columns)
-        d += tl.dot(du.to(dtype), load_product(hidden, P, D, p, column))
+        d += product(du.to(dtype), load_product(hidden, P, D, p, column), IEEE)
     tl.store(dx_out + place, d, mask)
     d = relu_back(after, d.to(dtype).to(tl.float32))
     n = (bounded(v, LIMIT) - mean) * root
@@ -100,7 +119,7 @@ def feed_forward_back(
 @triton.jit
 def update_back(
     dx, y, y_norm, sums, z, first, first_bias, last, real, dy_out, u_out, du_out, dz_out, parts, M, K, D,
-    TRAINING: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
+    TRAINING: tl.constexpr, IEEE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """From the gradient dx of relu(norm(y)), with y = MLP(z) + other terms.
 
@@ -121,20 +140,20 @@ def update_back(
     low = d.to(dy_out.dtype.element_ty)
     tl.store(dy_out + place, low, mask)
     x = tl.load(z + place, mask, 0.0)
-    u = tl.dot(x, load_map(first, D, D, column, column)) + load_vector(first_bias, D, column)
-    du = tl.where(mask, relu_back(u, tl.dot(low, load_product(last, D, D, column, column))), 0.0)
+    u = product(x, load_map(first, D, D, column, column), IEEE) + load_vector(first_bias, D, column)
+    du = tl.where(mask, relu_back(u, product(low, load_product(last, D, D, column, column), IEEE)), 0.0)
     store_part(du, parts + D, column, D, 2 * D)
     tl.store(u_out + place, relu(u), mask)
     low = du.to(low.dtype)
     tl.store(du_out + place, low, mask)
-    tl.store(dz_out + place, tl.dot(low, load_product(first, D, D, column, column)), mask)
+    tl.store(dz_out + place, product(low, load_product(first, D, D, column, column), IEEE), mask)
 
 
 @triton.jit
 def exchange_back(
     dy, graph_start, told, of_mean, of_mean_bias, of_mean_last, of_mark, of_mark_bias, of_mark_last,
     d_out, u_out, du_out, dx_out, parts, N, cells, K, D, node_programs,
-    R: tl.constexpr, C: tl.constexpr, STEP: tl.constexpr,
+    IEEE: tl.constexpr, R: tl.constexpr, C: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
     """From the gradient of y, the gradients of the exchange's terms; see :func:`pfgnn.ops.triton.gin.exchange_forward`.
 
@@ -174,77 +193,10 @@ def exchange_back(
     low = d.to(d_out.dtype.element_ty)
     tl.store(d_out + place, low, mask)
     x = tl.load(told + place, mask, 0.0)
-    u = tl.dot(x, load_map(first_map, D, D, column, column)) + load_vector(first_bias, D, column)
-    du = tl.where(mask, relu_back(u, tl.dot(low, load_product(last_map, D, D, column, column))), 0.0)
+    u = product(x, load_map(first_map, D, D, column, column), IEEE) + load_vector(first_bias, D, column)
+    du = tl.where(mask, relu_back(u, product(low, load_product(last_map, D, D, column, column), IEEE)), 0.0)
     store_part(du, parts + D, column, D, 2 * D)
     tl.store(u_out + place, relu(u), mask)
     low = du.to(low.dtype)
     tl.store(du_out + place, low, mask)
-    tl.store(dx_out + place, tl.dot(low, load_product(first_map, D, D, column, column)), mask)
-
-
-@triton.jit
-def collect_back(
-    dx, dz, h, norm, edge, edges, target, start, eps, d_told, log_weights, vertices, graph, out, parts,
-    M, N, K, D, edge_stride,
-    EDGES: tl.constexpr, PICKED: tl.constexpr, MEAN: tl.constexpr, MARK: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
-):  # fmt: skip
-    """The gradient of x = norm(h): the residual's dx, that of the messages through dz, and that of the exchange.
-
-    The parts [3 D] are Σ g n and Σ g for the norm of h, and Σ dz x, whose sum is the gradient of ε.
-    """
-    row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
-    node, k = row // K, row % K
-    column = tl.arange(0, C)
-    c, there = column[None, :], row < M
-    mask = there[:, None] & (c < D)
-    place = row[:, None] * D + c
-    mean, root, scale, shift = load_norm(norm, D, column)
-    v = tl.load(h + place, mask, 0.0).to(tl.float32)
-    x = normed(v, mean, root, scale, shift)
-    own = tl.load(dz + place, mask, 0.0).to(tl.float32)
-    store_part(tl.where(mask, own * x, 0.0), parts + 2 * D, column, D, 3 * D)
-    total = tl.load(dx + place, mask, 0.0).to(tl.float32) + (1 + tl.load(eps).to(tl.float32)) * own
-    begin, end = tl.load(start + node, there, 0), tl.load(start + node + 1, there, 0)
-    for step in range(0, tl.max(end - begin)):
-        p = begin + step
-        more = p < end
-        near = more[:, None] & (c < D)
-        i = tl.load(target + p, more, 0)
-        d = tl.load(dz + (i * K + k)[:, None] * D + c, near, 0.0).to(tl.float32)
-        if EDGES:
-            number = tl.load(edges + p, more, 0) if PICKED else p
-            e = tl.load(edge + number[:, None] * edge_stride + c, near, 0.0).to(tl.float32)
-            d = relu_back(x + e, d)
-        total += d
-    if MEAN or MARK:
-        cell = tl.load(graph + node, there, 0) * K + k
-    if MEAN:
-        w = tl.exp(tl.load(log_weights + cell, there, 0.0).to(tl.float32))
-        total += w[:, None] * tl.load(d_told + node[:, None] * D + c, mask, 0.0).to(tl.float32)
-    if MARK:
-        marked = (tl.load(vertices + cell, there, -1) == node)[:, None] & mask
-        total += tl.load(d_told + (N + cell)[:, None] * D + c, marked, 0.0).to(tl.float32)
-    total = total.to(out.dtype.element_ty)
-    tl.store(out + place, total, mask)
-    total = tl.where(mask, total.to(tl.float32), 0.0)
-    store_part(total * (bounded(v, LIMIT) - mean) * root, parts, column, D, 3 * D)
-    store_part(total, parts + D, column, D, 3 * D)
-
-
-@triton.jit
-def edge_back(dz, h, norm, edge, source, target, out, E, K, D, edge_stride, R: tl.constexpr, C: tl.constexpr):
-    """The gradient of the edge terms, a sum over the particles."""
-    number = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
-    column = tl.arange(0, C)
-    c, there = column[None, :], number < E
-    mask = there[:, None] & (c < D)
-    mean, root, scale, shift = load_norm(norm, D, column)
-    e = tl.load(edge + number[:, None] * edge_stride + c, mask, 0.0).to(tl.float32)
-    of_source = h + tl.load(source + number, there, 0)[:, None] * K * D + c
-    of_target = dz + tl.load(target + number, there, 0)[:, None] * K * D + c
-    total = tl.zeros([R, C], tl.float32)
-    for k in range(K):
-        x = normed(tl.load(of_source + k * D, mask, 0.0).to(tl.float32), mean, root, scale, shift)
-        total += relu_back(x + e, tl.load(of_target + k * D, mask, 0.0).to(tl.float32))
-    tl.store(out + number[:, None] * edge_stride + c, total, mask)
+    tl.store(dx_out + place, product(low, load_product(first_map, D, D, column, column), IEEE), mask)

@@ -10,6 +10,7 @@ BLOCK = 512  # entries of a map that a program handles at once
 NUMBERS = 2048  # entries of rows that a program handles at once
 ROWS, COLUMNS = 64, 32  # tile of a program in a sum over rows
 PARTS = 256  # largest number of programs that share such a sum
+TALL = 1024  # up to this many rows, one program sums them
 
 
 @triton.jit
@@ -157,15 +158,25 @@ def sum_columns(x: Tensor) -> Tensor:
     """Σ_m x[m] in float32, from x [M, D] to [D]. For long, narrow matrices it is faster than torch's sum."""
     x = x if x.stride(1) == 1 else x.contiguous()
     M, D = x.shape
+    out = torch.empty(D, device=x.device)
+    if M <= TALL:
+        R, C = tall_tile(M)
+        with torch.cuda.device_of(x):
+            sum_share[(1, triton.cdiv(D, C))](x, out, M, D, x.stride(0), M, R=R, C=C, num_warps=8)
+        return out
     share = max(ROWS, triton.cdiv(M, PARTS))
     count, blocks = max(1, triton.cdiv(M, share)), triton.cdiv(D, COLUMNS)
-    out = torch.empty(D, device=x.device)
     parts = out if count == 1 else torch.empty(count, D, device=x.device)
     with torch.cuda.device_of(x):
         sum_share[(count, blocks)](x, parts, M, D, x.stride(0), share, R=ROWS, C=COLUMNS)
         if count > 1:
             sum_share[(1, blocks)](parts, out, count, D, D, count, R=ROWS, C=COLUMNS)
     return out
+
+
+def tall_tile(rows: int) -> tuple[int, int]:
+    """Rows and columns of a tile that holds all of some rows, or TALL of them."""
+    return min(TALL, max(16, triton.next_power_of_2(rows))), 8
 
 
 def _grid(like: Tensor) -> tuple[int, int]:
