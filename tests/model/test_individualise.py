@@ -86,9 +86,8 @@ def test_share_outside_its_range(share: float) -> None:
 def distances_to(graph: GraphBatch, vertices: list[int], largest: int, valid: bool = True) -> list[int]:
     """Distances of all nodes to the nearest of some vertices of graph 0."""
     marked = torch.tensor(vertices)[None, None]
-    return distances(marked, torch.full_like(marked, valid, dtype=torch.bool), largest, graph.sources, graph.targets)[
-        :, 0
-    ].tolist()
+    counts = torch.full_like(marked, valid, dtype=torch.bool)
+    return distances(marked, counts, largest, graph.sources, graph.targets, graph.nodes)[:, 0].tolist()
 
 
 class TestDistance:

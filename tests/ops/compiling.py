@@ -18,9 +18,12 @@ from triton.runtime.jit import JITFunction
 import pfgnn.ops.triton
 from pfgnn.ops import use
 from pfgnn.ops.batch_norm import BatchNorming, activate_batch
+from pfgnn.ops.candidates import smooth
+from pfgnn.ops.distance import distances
 from pfgnn.ops.draw import draw_vertex
 from pfgnn.ops.dropout import dropout
 from pfgnn.ops.exchange import listen, tell
+from pfgnn.ops.gin import GINWeights, Maps, Particles, refine_gin
 from pfgnn.ops.graph_norm import Norming, activate_graphs
 from pfgnn.ops.hashing import fold
 from pfgnn.ops.messages import sum_messages
@@ -110,6 +113,24 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     backward(lambda H, w: all_parts(listen(H, w, vertices, nodes, True, True)), x, w)
     backward(lambda y, a, b: tell(y, a, b, nodes), x, some(N, D), some(G, K, D))
     backward(lambda H, c: add_to_vertices(H, c, vertices, vertices >= 0, nodes, 30.0), x, some(G, K, 1, D))
+    smooth(torch.zeros(N, dtype=torch.int64), 3, sources, targets, nodes)
+    distances(vertices, vertices >= 0, 3, sources, targets, nodes)
+    of = Particles(sources, targets, nodes, 1, some(G, K), vertices[..., 0])
+    for edges in (True, False):
+        layer = gin_layer(edges, some)
+        backward(lambda x, layer=layer: refine_gin(x, some(E, D) if layer.edge else None, [layer], of), x)
+
+
+def gin_layer(edges: bool, some: Callable[..., Tensor]) -> GINWeights:
+    """A layer of GINE with an exchange of both, or of GIN without one."""
+
+    def maps(hidden: int) -> Maps:
+        return Maps(some(hidden, D), some(hidden), some(D, hidden), some(D))
+
+    norms = [BatchNorming(*some(4, D), 0.1, 1e-2, 30.0, edges) for _ in range(2)]
+    edge = (some(D, D), some(D)) if edges else None
+    exchange = [maps(D) if edges else None for _ in range(2)]
+    return GINWeights(some(), maps(D), norms[0], maps(2 * D), norms[1], edge, *exchange)
 
 
 def main() -> None:

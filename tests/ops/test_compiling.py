@@ -29,5 +29,14 @@ def test_every_kernel_compiles_for_a_gpu(tmp_path: Path) -> None:
     assert len(found["compiled"]) > 25
     # On a GPU, unlike in the interpreter, a plain maximum of NaN and 0 is 0.
     keep = {"norm_forward", "score_forward", "add_forward", "batch_forward", "messages_forward"}
-    keep |= {"_reduce_rows", "normalise_forward", "resample_forward", "aggregate_forward"}
+    keep |= {
+        "feed_forward",
+        "update_forward",
+        "feed_forward_back",
+        "update_back",
+        "_reduce_rows",
+        "normalise_forward",
+        "resample_forward",
+        "aggregate_forward",
+    }
     assert keep <= set(found["keeps_nan"])

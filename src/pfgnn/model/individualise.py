@@ -150,7 +150,8 @@ class ByDistance(Additive):
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """Individualise the drawn vertices of every particle; see :class:`Individualise`."""
         H = super().forward(H, draw, graph, noise, step, particles)
-        d = distances(draw.vertices, draw.valid, self.max_distance, graph.sources, graph.targets)  # [N, K]
+        edges = graph.sources, graph.targets, graph.nodes
+        d = distances(draw.vertices, draw.valid, self.max_distance, *edges)  # [N, K]
         return H + look_up(self.tables[step - 1], d.flatten()).view_as(H)
 
 

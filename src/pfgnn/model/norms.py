@@ -116,7 +116,9 @@ class MarkNorm(GraphNorm):
             graph: The batch of graphs.
         """
         valid = torch.ones_like(vertices, dtype=torch.bool)
-        near = distances(vertices, valid, self.radius, graph.sources, graph.targets) <= self.radius  # [N, K]
+        near = (
+            distances(vertices, valid, self.radius, graph.sources, graph.targets, graph.nodes) <= self.radius
+        )  # [N, K]
         count = segment_sum(near.float(), graph.nodes)  # [G, K]
         far = (graph.sizes[:, None] - count).clamp(min=1)
         return torch.where(near, 1.0, spread((count / (4 * far)).clamp(max=1), graph.nodes))

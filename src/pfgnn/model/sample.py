@@ -10,9 +10,9 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.policy import allowed_vertices, draw_vertices, log_probabilities, mark_used
 from pfgnn.model.randomness import Noise, Purpose
-from pfgnn.ops.candidates import UNIT, first_places, systematic, threshold
+from pfgnn.ops.candidates import UNIT, first_places, smooth, systematic, threshold
 from pfgnn.ops.hashing import uniform
-from pfgnn.ops.segments import segment_sum, spread
+from pfgnn.ops.segments import segment_sum
 from pfgnn.ops.weights import FLOOR, normalise
 from pfgnn.registry import Registry
 from pfgnn.setting_types import MOST_PARTICLES
@@ -191,12 +191,9 @@ class Distinct(nn.Module):
     def _order(self, graph: GraphBatch, noise: Noise, step: int, P: int) -> Tensor:
         """Numbers of the candidates in the order of the systematic sampling, graph by graph, shape [N P]."""
         noise_key = noise.key(step, Purpose.PATH)
-        signal = (noise.per_node(step, Purpose.VERTEX, torch.zeros_like(graph.batch[:1])) * UNIT).long()  # [N, 1]
-        degree = graph.targets.counts[:, None]
-        for _ in range(self.smoothing):  # with integers, so that rounding errors cannot change the order
-            around = segment_sum(spread(signal, graph.sources), graph.targets)
-            signal = torch.where(degree > 0, (degree * signal + around) // (2 * degree).clamp(min=1), signal)
-        order = (graph.batch * UNIT + signal.squeeze(1)).argsort(stable=True)
+        random = noise.per_node(step, Purpose.VERTEX, torch.zeros_like(graph.batch[:1])).squeeze(1)
+        signal = smooth((random * UNIT).long(), self.smoothing, graph.sources, graph.targets, graph.nodes)  # [N]
+        order = (graph.batch * UNIT + signal).argsort(stable=True)
         if P == 1:
             return order
         n = graph.sizes[graph.batch]

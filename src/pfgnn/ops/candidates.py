@@ -6,9 +6,39 @@ Weights and probabilities are rounded to integers, so that their sums are the sa
 import torch
 from torch import Tensor
 
+from pfgnn.ops.dispatch import fast
+from pfgnn.ops.segments import Segments, segment_sum, spread
+
 UNIT = 2**40  # a weight is an integer multiple of 1 / UNIT; sums over up to 2^22 graphs then fit 64 bits
 TICK = 2**36  # a probability is an integer multiple of 1 / TICK; the probabilities of a graph sum to at most K
 ROUNDING = 1e-9  # relative tolerance when a weight is compared with the threshold
+
+
+def smooth(signal: Tensor, rounds: int, sources: Segments, targets: Segments, nodes: Segments) -> Tensor:
+    """Average the signal of each node with the mean of its neighbours, several times.
+
+    It is computed with integers, so that rounding errors cannot change an order.
+
+    Args:
+        signal: One integer of at least 0 per node, int64, shape [N].
+        rounds: How often to average.
+        sources: The edges that leave each node.
+        targets: The edges that reach each node. Edges are sorted by their targets.
+        nodes: The nodes of each graph.
+
+    Returns:
+        The smoothed signal, int64, shape [N].
+    """
+    if fast(signal):
+        from pfgnn.ops.triton import rounds as kernels
+
+        if kernels.fits(nodes, targets):
+            return kernels.smooth(signal, rounds, sources, targets, nodes)
+    degree = targets.counts
+    for _ in range(rounds):
+        around = segment_sum(spread(signal, sources), targets)
+        signal = torch.where(degree > 0, (degree * signal + around) // (2 * degree).clamp(min=1), signal)
+    return signal
 
 
 def threshold(q: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]:

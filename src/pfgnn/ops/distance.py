@@ -3,10 +3,13 @@
 import torch
 from torch import Tensor
 
+from pfgnn.ops.dispatch import fast
 from pfgnn.ops.segments import Segments, sum_neighbours
 
 
-def distances(vertices: Tensor, valid: Tensor, largest: int, sources: Segments, targets: Segments) -> Tensor:
+def distances(
+    vertices: Tensor, valid: Tensor, largest: int, sources: Segments, targets: Segments, nodes: Segments
+) -> Tensor:
     """d(u, v): the number of edges on a shortest path from the nearest marked vertex v to u.
 
     Edges are followed in their direction. If the distance is above ``largest``, or u cannot be reached, the result is
@@ -18,10 +21,16 @@ def distances(vertices: Tensor, valid: Tensor, largest: int, sources: Segments, 
         largest: The largest distance that is distinguished from longer ones.
         sources: The edges that leave each node.
         targets: The edges that reach each node. Edges are sorted by their targets.
+        nodes: The nodes of each graph.
 
     Returns:
         The distances, int64, shape [N, K].
     """
+    if fast(vertices):
+        from pfgnn.ops.triton import rounds
+
+        if rounds.fits(nodes, targets):
+            return rounds.distances(vertices, valid, largest, sources, targets, nodes)
     K = vertices.shape[1]
     k = torch.arange(K, device=vertices.device)[:, None]
     # Count the valid marks: an invalid one repeats a vertex, so it must add 0 and not overwrite. The sums are of small

@@ -123,17 +123,21 @@ def fits(x: Tensor, of: Particles) -> bool:
 
     In float32 without TF32 the products of cuBLAS are faster than those of a kernel.
     """
-    low = torch.is_autocast_enabled("cuda") or torch.backends.cuda.matmul.allow_tf32 or x.dtype == torch.bfloat16
     weights = of.log_weights
     return (
         of.nodes.start is not None
         and of.sources.across is not None
         and fast(x)
-        and (low or not x.is_cuda)
+        and low_products(x)
         and x.shape[-1] <= MAX_WIDTH
         and x.numel() > 0
         and not (weights is not None and weights.requires_grad)
     )
+
+
+def low_products(x: Tensor) -> bool:
+    """Whether matrix products with x may round their inputs. On a CPU, where only tests run kernels, always."""
+    return not x.is_cuda or product_dtype(x) != torch.float32 or torch.backends.cuda.matmul.allow_tf32
 
 
 def refine_gin(x: Tensor, edge_attr: Tensor | None, layers: Sequence[GINWeights], of: Particles) -> Tensor:

@@ -15,9 +15,9 @@ from pfgnn.ops.triton.rows import sum_columns
 def transposed_product(a: Tensor, b: Tensor) -> Tensor:
     """aᵀ b in float32, of matrices or of batches of them."""
     product = torch.bmm if a.dim() == 3 else torch.mm
-    if a.dtype == torch.float32:
-        return product(a.mT, b)
-    return product(a.mT, b, out_dtype=torch.float32)
+    if a.is_cuda and a.dtype != torch.float32:
+        return product(a.mT, b, out_dtype=torch.float32)
+    return product(a.mT.float(), b.float())
 
 
 class Backward:
