@@ -115,10 +115,10 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     backward(lambda H, c: add_to_vertices(H, c, vertices, vertices >= 0, nodes, 30.0), x, some(G, K, 1, D))
     smooth(torch.zeros(N, dtype=torch.int64), 3, sources, targets, nodes)
     distances(vertices, vertices >= 0, 3, sources, targets, nodes)
-    of = Particles(sources, targets, nodes, 1, some(G, K), vertices[..., 0])
+    particles = Particles(sources, targets, nodes, 1, some(G, K), vertices[..., 0])
     for edges in (True, False):
         layer = gin_layer(edges, some)
-        backward(lambda x, layer=layer: refine_gin(x, some(E, D) if layer.edge else None, [layer], of), x)
+        backward(lambda x, layer=layer: refine_gin(x, some(E, D) if layer.edge else None, [layer], particles), x)
 
 
 def gin_layer(edges: bool, some: Callable[..., Tensor]) -> GINWeights:
@@ -127,7 +127,7 @@ def gin_layer(edges: bool, some: Callable[..., Tensor]) -> GINWeights:
     def maps(hidden: int) -> Maps:
         return Maps(some(hidden, D), some(hidden), some(D, hidden), some(D))
 
-    norms = [BatchNorming(*some(4, D), 0.1, 1e-2, 30.0, edges) for _ in range(2)]
+    norms = [BatchNorming(some(D), some(D), some(D), some(D), 0.1, 1e-2, 30.0, edges) for _ in range(2)]
     edge = (some(D, D), some(D)) if edges else None
     exchange = [maps(D) if edges else None for _ in range(2)]
     return GINWeights(some(), maps(D), norms[0], maps(2 * D), norms[1], edge, *exchange)

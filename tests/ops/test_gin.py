@@ -1,6 +1,7 @@
 """The fused layers of GIN and GINE: results, gradients and running means are those of the layers one by one."""
 
 from typing import NamedTuple
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -94,14 +95,13 @@ def refined(case: Case, device: torch.device, dtype: torch.dtype, mode: str) -> 
 def test_it_does_what_the_single_layers_do(
     name: str, width: int, device: torch.device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = []
-    fused = gin.refine_gin
-    monkeypatch.setattr("pfgnn.model.backbones.gin.refine_gin", lambda *a: calls.append(1) or fused(*a))
+    fused = Mock(side_effect=gin.refine_gin)
+    monkeypatch.setattr("pfgnn.model.backbones.gin.refine_gin", fused)
     monkeypatch.setattr("pfgnn.ops.gin.low_products", lambda x: True)  # in float32 too, where they are exact
     want = refined(CASES[name](width), device, torch.float64, "plain")
-    assert not calls
+    assert not fused.called
     got, again = (refined(CASES[name](width), device, torch.float32, "triton") for _ in range(2))
-    assert len(calls) == 2
+    assert fused.call_count == 2
     for expected, found, repeated in zip(want, got, again, strict=True):
         assert torch.equal(found, repeated)
         size = max(1.0, float(expected.abs().max()))
