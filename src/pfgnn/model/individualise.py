@@ -152,7 +152,7 @@ class ByDistance(Additive):
         H = super().forward(H, draw, graph, noise, step, particles)
         edges = graph.sources, graph.targets, graph.nodes
         d = distances(draw.vertices, draw.valid, self.max_distance, *edges)  # [N, K]
-        return H + look_up(self.tables[step - 1], d.flatten()).view_as(H)
+        return H + look_up(self.tables[step - 1].to(H.dtype), d.flatten()).view_as(H)
 
 
 class StraightThrough(Individualise):

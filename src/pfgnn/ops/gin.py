@@ -170,16 +170,16 @@ class _Refine(torch.autograd.Function):
         keep: bool,
         *parameters: Tensor,
     ) -> Tensor:
-        from pfgnn.ops.triton.gin_launch import Launch, edge_terms, lowered
+        from pfgnn.ops.triton.gin_launch import Launch, edge_terms, lowered, own_weights
 
         dtype = product_dtype(x)
         launch = Launch(of, x.shape, dtype, layers[0].norm.training)
         x_own, x = x, x.to(dtype).contiguous()
         low, edge, told = lowered(layers, dtype), edge_terms(edge_attr, layers, dtype), launch.told(layers, x)
-        states: list[Tensor] = [x]
+        own, states = own_weights(layers), [x]
         for number, layer in enumerate(low):
             said = launch.exchange(x, layer, None if told is None else told[number])
-            z = launch.collect(x, None if edge is None else edge[number], layer)
+            z = launch.collect(x, None if edge is None else edge[number], own[number])
             y = launch.update(z, layer, said)
             y_norm = launch.norm(layer.norm)
             out = launch.feed_forward(x, y, y_norm, layer)

@@ -143,11 +143,11 @@ def update_forward(
     MEAN: tl.constexpr, MARK: tl.constexpr, MOMENTS: tl.constexpr, IEEE: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """y = MLP(z) plus the terms of the exchange. MOMENTS: whether the moments of y are stored."""
-    row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
+    row = tl.program_id(0) * R + tl.arange(0, R)
     column = tl.arange(0, C)
     c, there = column[None, :], row < M
     mask = there[:, None] & (c < D)
-    place = row[:, None] * D + c
+    place = row.to(tl.int64)[:, None] * D + c
     v = tl.load(z + place, mask, 0.0)
     u = product(v, load_map(first, D, D, column, column), IEEE) + load_vector(first_bias, D, column)
     u = relu(u).to(v.dtype)
@@ -171,11 +171,11 @@ def feed_forward(
     MOMENTS: tl.constexpr, IEEE: tl.constexpr, R: tl.constexpr, C: tl.constexpr, H: tl.constexpr,
 ):  # fmt: skip
     """x' + MLP(x'), with x' = x + relu(norm(y)). The hidden layer is computed H features at a time."""
-    row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
+    row = tl.program_id(0) * R + tl.arange(0, R)
     column = tl.arange(0, C)
     c = column[None, :]
     mask = (row < M)[:, None] & (c < D)
-    place = row[:, None] * D + c
+    place = row.to(tl.int64)[:, None] * D + c
     mean, root, scale, shift = load_norm(y_norm, D, column)
     total = relu(normed(tl.load(y + place, mask, 0.0).to(tl.float32), mean, root, scale, shift))
     total = tl.where(mask, total + tl.load(x + place, mask, 0.0).to(tl.float32), 0.0)

@@ -32,15 +32,15 @@ def exchange_sum(
     NORM: whether x = norm(h). Then the parts [2 D] are Σ d n and Σ d, where d is the whole gradient, and n is h after
     clamping and normalising, before scale and shift.
     """
-    row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
+    row = tl.program_id(0) * R + tl.arange(0, R)
     column = tl.arange(0, C)
     c, there = column[None, :], row < M
     mask = there[:, None] & (c < D)
-    place = row[:, None] * D + c
+    place = row.to(tl.int64)[:, None] * D + c
     d = tl.load(g + place, mask, 0.0).to(tl.float32)
     if MEAN or MARK:
         node = row // K
-        cell = tl.load(graph + node, there, 0) * K + row % K
+        cell = tl.load(graph + node, there, 0) * K + row % K  # int64, as the numbers of graphs
         if MEAN:
             w = tl.exp(tl.load(log_weights + cell, there, 0.0).to(tl.float32))
             d += w[:, None] * tl.load(d_told + node[:, None] * D + c, mask, 0.0).to(tl.float32)
@@ -78,42 +78,44 @@ def feed_forward_back(
     Stores the gradient of x', that of out, x', the hidden layer u and the gradient of u before its relu. The parts
     [3 D + P] are the gradient of the last bias, Σ d n and Σ d for the norm of y, and the gradient of the hidden bias.
     """
-    row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
+    row = tl.program_id(0) * R + tl.arange(0, R)
     column = tl.arange(0, C)
     c = column[None, :]
     mask = (row < M)[:, None] & (c < D)
-    place = row[:, None] * D + c
+    place = row.to(tl.int64)[:, None] * D + c
     real_rows = tl.load(real) * K
     columns = 3 * D + P
+    dtype = d_out.dtype.element_ty
     mean, root, scale, shift = load_norm(out_norm, D, column)
     v = tl.load(out + place, mask, 0.0).to(tl.float32)
     d = tl.load(g + place, mask, 0.0).to(tl.float32)
     d = norm_back(d, v, sums, row, real_rows, mean, root, scale, D, column, TRAINING)
     d = tl.where(mask, d, 0.0)
     store_part(d, parts, column, D, columns)
-    dtype = d_out.dtype.element_ty
     low = d.to(dtype)
     tl.store(d_out + place, low, mask)
     mean, root, scale, shift = load_norm(y_norm, D, column)
-    v = tl.load(y + place, mask, 0.0).to(tl.float32)
-    after = normed(v, mean, root, scale, shift)
+    after = normed(tl.load(y + place, mask, 0.0).to(tl.float32), mean, root, scale, shift)
     x_after = tl.where(mask, tl.load(x + place, mask, 0.0).to(tl.float32) + relu(after), 0.0).to(dtype)
     tl.store(x_out + place, x_after, mask)
     for first in range(0, P, H):
         p = first + tl.arange(0, H)
         of_p = (row < M)[:, None] & (p < P)[None, :]
-        place_p = row[:, None] * P + p[None, :]
+        place_p = row.to(tl.int64)[:, None] * P + p[None, :]
         u = product(x_after, load_map(hidden, P, D, p, column), IEEE) + load_vector(hidden_bias, P, p)
-        du = tl.where(of_p, relu_back(u, product(low, load_product(last, D, P, column, p), IEEE)), 0.0)
         tl.store(u_out + place_p, relu(u), of_p)
-        tl.store(du_out + place_p, du, of_p)
+        du = tl.where(of_p, relu_back(u, product(low, load_product(last, D, P, column, p), IEEE)), 0.0)
         store_part(du, parts + 3 * D, p, P, columns)
-        d += product(du.to(dtype), load_product(hidden, P, D, p, column), IEEE)
-    tl.store(dx_out + place, d, mask)
-    d = relu_back(after, d.to(dtype).to(tl.float32))
-    n = (bounded(v, LIMIT) - mean) * root
-    store_part(tl.where(mask, d * n, 0.0), parts + D, column, D, columns)
-    store_part(tl.where(mask, d, 0.0), parts + 2 * D, column, D, columns)
+        lower = du.to(dtype)
+        tl.store(du_out + place_p, lower, of_p)
+        d += product(lower, load_product(hidden, P, D, p, column), IEEE)
+    low = d.to(dtype)
+    tl.store(dx_out + place, low, mask)
+    # y is read again, because it would not fit into the registers during the loop.
+    v = tl.load(y + place, mask, 0.0).to(tl.float32)
+    d = tl.where(mask, relu_back(normed(v, mean, root, scale, shift), low.to(tl.float32)), 0.0)
+    store_part(d * (bounded(v, LIMIT) - mean) * root, parts + D, column, D, columns)
+    store_part(d, parts + 2 * D, column, D, columns)
 
 
 @triton.jit
@@ -126,10 +128,10 @@ def update_back(
     Stores the gradient of y, the hidden layer u, the gradient of u before its relu, and that of z. The parts [2 D] are
     the gradients of the last and the first bias.
     """
-    row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
+    row = tl.program_id(0) * R + tl.arange(0, R)
     column = tl.arange(0, C)
     mask = (row < M)[:, None] & (column < D)[None, :]
-    place = row[:, None] * D + column[None, :]
+    place = row.to(tl.int64)[:, None] * D + column[None, :]
     mean, root, scale, shift = load_norm(y_norm, D, column)
     v = tl.load(y + place, mask, 0.0).to(tl.float32)
     d = tl.load(dx + place, mask, 0.0).to(tl.float32)
@@ -185,7 +187,7 @@ def exchange_back(
                 d += tl.load(dy + (node * K + cell % K)[:, None] * D + c, mask, 0.0).to(tl.float32)
         row = N + cell
     mask = there[:, None] & (c < D)
-    place = row[:, None] * D + c
+    place = row.to(tl.int64)[:, None] * D + c
     first_map = of_mean if of_nodes else of_mark
     first_bias = of_mean_bias if of_nodes else of_mark_bias
     last_map = of_mean_last if of_nodes else of_mark_last

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from pfgnn.ops.gin import GINWeights
 from pfgnn.ops.triton import gin_backward
-from pfgnn.ops.triton.gin_launch import ROWS_OF_EXCHANGE, STEP, Launch, both, edge_map
+from pfgnn.ops.triton.gin_launch import ROWS_OF_EXCHANGE, STEP, Launch, both, edge_map, own_weights
 from pfgnn.ops.triton.messages import messages_backward, messages_edge_backward
 from pfgnn.ops.triton.rows import sum_columns
 
@@ -32,6 +32,7 @@ class Backward:
 
     def __init__(self, launch: Launch, layers: Sequence[GINWeights], edge: Tensor | None, told: Tensor | None) -> None:
         self.launch, self.layers, self.edge, self.told = launch, layers, edge, told
+        self.own = own_weights(layers)
         L = len(layers)
         self.found: list[dict[str, Tensor]] = [{} for _ in layers]
         self.d_edge = None if edge is None else edge.new_empty(edge.shape[1], L, edge.shape[2]).transpose(0, 1)
@@ -137,8 +138,8 @@ class Backward:
         graph, sources = self.launch.of, self.launch.of.sources
         assert sources.across is not None
         assert sources.start is not None
-        edge, own = None if self.edge is None else self.edge[number], 1 + self.layers[number].eps
-        g, parts = messages_backward(dz, x, edge, own, sources.order, sources.across, sources.start, dx)
+        edge = None if self.edge is None else self.edge[number]
+        g, parts = messages_backward(dz, x, edge, self.own[number], sources.order, sources.across, sources.start, dx)
         self.found[number]["eps"] = parts.sum()
         if edge is not None and self.d_edge is not None:
             messages_edge_backward(dz, x, edge, sources.index, graph.targets.index, self.d_edge[number])

@@ -20,9 +20,9 @@ STEP = 4  # rows that are loaded at once in a sum
 TILES = {
     "update": {"R": 64, "num_warps": 4, "num_stages": 1},
     "feed_forward": {"R": 64, "num_warps": 4, "num_stages": 1, "H": 64},
-    "feed_forward_back": {"R": 64, "num_warps": 8, "num_stages": 1, "H": 64},
-    "update_back": {"R": 64, "num_warps": 8, "num_stages": 1},
-    "exchange_sum": {"R": 32, "num_warps": 4},
+    "feed_forward_back": {"R": 64, "num_warps": 4, "num_stages": 1, "H": 64},
+    "update_back": {"R": 64, "num_warps": 4, "num_stages": 2},
+    "exchange_sum": {"R": 64, "num_warps": 4},
 }
 
 
@@ -53,6 +53,11 @@ def lowered(layers: Sequence[GINWeights], dtype: torch.dtype) -> list[GINWeights
         assert hidden is not None
         made.append(layer._replace(update=update, hidden=hidden, mean=mean, mark=mark))
     return made
+
+
+def own_weights(layers: Sequence[GINWeights]) -> Sequence[Tensor]:
+    """1 + ε of all layers, computed by one kernel."""
+    return torch._foreach_add([layer.eps for layer in layers], 1.0)
 
 
 def edge_terms(edge_attr: Tensor | None, layers: Sequence[GINWeights], dtype: torch.dtype) -> Tensor | None:
@@ -130,10 +135,10 @@ class Launch:
             )  # fmt: skip
         return said
 
-    def collect(self, x: Tensor, edge: Tensor | None, layer: GINWeights) -> Tensor:
-        """The input z of the first MLP, [N, K, D]."""
+    def collect(self, x: Tensor, edge: Tensor | None, own: Tensor) -> Tensor:
+        """The input z of the first MLP, [N, K, D]; ``own`` is 1 + ε."""
         assert self.of.targets.start is not None
-        return messages(x, edge, 1 + layer.eps, self.of.sources.index, self.of.targets.start)
+        return messages(x, edge, own, self.of.sources.index, self.of.targets.start)
 
     def update(self, z: Tensor, layer: GINWeights, said: Tensor | None) -> Tensor:
         """y = MLP(z) + terms of the exchange, [N, K, D]."""
