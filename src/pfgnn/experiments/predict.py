@@ -117,7 +117,13 @@ def read_graphs(path: Path, inputs: Inputs, smiles_column: str, encoded: int = 0
         dataset = Dataset.from_graphs(graphs, _no_targets(inputs.task, rows), inputs.task)
     elif ending(path) in (*TABLES, *SMILES):
         table = read_table_file(path)
-        smiles = table.column(smiles_column)
+        place = table.place(smiles_column)
+        for line, row in zip(table.lines, table.rows, strict=True):
+            try:
+                table.check_row(row)
+            except InputError as error:
+                raise InputError(f"{path}, line {line}: {error}") from None
+        smiles = [row[place] for row in table.rows]
         if not smiles:
             raise InputError(f"{path} must hold one molecule per line, but it holds no molecule")
         with reading(path, "hold one molecule per line"):
