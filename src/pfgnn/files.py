@@ -129,6 +129,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         write(temporary)
         temporary.replace(path)
     except OSError as error:  # the message shall name ``path``, not the temporary file
+        if error.filename is not None and str(error.filename) != str(
+            temporary
+        ):  # another file, which was read meanwhile
+            raise
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)

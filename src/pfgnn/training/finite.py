@@ -32,9 +32,9 @@ def check_predictions(prediction: Tensor, data: Resident, graphs: Indices, model
     row, column = (~finite).nonzero()[0].tolist()
     of_row = graphs.repeat(data.node_counts[graphs]) if data.node_level else graphs
     wrong = len(np.unique(of_row[(~finite).any(1).numpy()]))
+    graph, came = data.numbers[of_row[row]], float(prediction[row, column])
     raise InputError(
-        f"a prediction must be finite, but that of graph {of_row[row]} is {float(prediction[row, column])} "
-        f"({wrong} of {len(np.unique(graphs))} graphs)"
+        f"a prediction must be finite, but that of graph {graph} is {came} ({wrong} of {len(np.unique(graphs))} graphs)"
     )
 
 
