@@ -86,7 +86,8 @@ class Forward:
         """
         rows = len(batch.batch) if batch.node_level else batch.real_graphs
         was_training = self.model.training
-        self.model.eval()
+        if was_training:  # setting the mode of all parts takes longer than some of the layers
+            self.model.eval()
         number = torch.tensor(seed, device=self.fabric.device)
         try:
             if self.replayed is None:
@@ -95,7 +96,8 @@ class Forward:
             assert replayed is not None
             return replayed[:rows].clone()
         finally:
-            self.model.train(was_training)
+            if was_training:
+                self.model.train()
 
     def _predict(self, batch: GraphBatch, seed: Tensor) -> Tensor:
         with self.fabric.autocast():
