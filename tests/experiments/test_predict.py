@@ -78,9 +78,11 @@ def test_runs_of_neighbouring_seeds_draw_anew(runs: dict[str, Path], graph6: Pat
     write_config(tmp_path / "next" / "config.yaml", replace(config, seed=config.seed + 1))  # with the same weights
     asked: list[int] = []
 
-    def watched(forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int) -> torch.Tensor:
+    def watched(
+        forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int, names: Indices
+    ) -> torch.Tensor:
         asked.append(draws.seed + number)
-        return predict(forward, data, graphs, draws, number)
+        return predict(forward, data, graphs, draws, number, names)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pfgnn.experiments.predict.predict", watched)

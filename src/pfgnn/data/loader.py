@@ -28,11 +28,9 @@ class Resident:
     Args:
         dataset: The dataset.
         device: The device that stores the tensors and makes the batches.
-        numbers: What each graph is called in messages, shape [G]. By default its number in the dataset.
     """
 
-    def __init__(self, dataset: Dataset, device: torch.device | str = "cpu", numbers: Indices | None = None) -> None:
-        self.numbers = np.arange(len(dataset)) if numbers is None else numbers
+    def __init__(self, dataset: Dataset, device: torch.device | str = "cpu") -> None:
         self.node_level = dataset.task.level == "node"
         classes = dataset.task.loss in (*CLASS_LOSSES, "none")
         self.y_dtype = torch.int64 if classes else torch.float32  # the dtype that the loss needs for integer targets

@@ -89,7 +89,7 @@ class Needs(NamedTuple):
             dataset: The graphs.
             what: Where they come from, for the message.
         """
-        made = prepare(dataset, self.data, self.reads_edges, cache=False)
+        made = prepare(dataset, self.data, self.reads_edges, cached=False)
         for name, want, came in (
             ("node", self.in_channels, made.in_channels),
             ("edge", self.edge_channels, made.edge_channels),

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pfgnn.argument_checks import check_positive, choose
 from pfgnn.data.convert import Reject
-from pfgnn.data.loader import Resident
+from pfgnn.data.loader import Indices, Resident
 from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError
 from pfgnn.experiments.build import reads_edges
@@ -139,8 +139,8 @@ class TrainedRun:
         """Predict the graphs of a piece. ``tell`` is called after each draw with the share that is done."""
         mean = error = torch.zeros(0, self.task.outputs, dtype=torch.float64)
         if new.dataset is not None:
-            data = Resident(new.dataset, self.fabric.device, new.first + new.read)
-            mean, error = self._average(data, how, particles, tell)
+            data = Resident(new.dataset, self.fabric.device)
+            mean, error = self._average(data, new.first + new.read, how, particles, tell)
         if self.task.level == "node":
             counts = new.dataset.node_counts.astype(np.int64) if new.dataset is not None else new.read
             where = _nodes(torch.from_numpy(new.read), torch.from_numpy(counts))
@@ -152,7 +152,7 @@ class TrainedRun:
         return Predictions(mean, error, self.names, where, first=new.first, rejects=new.rejects)
 
     def _average(
-        self, data: Resident, how: Draws, particles: int | None, tell: Callable[[float], None]
+        self, data: Resident, names: Indices, how: Draws, particles: int | None, tell: Callable[[float], None]
     ) -> tuple[Tensor, Tensor]:
         """Mean of the draws, and its Monte Carlo standard error, both [rows, C]."""
         K = self.config.evaluation.particles if particles is None else particles
@@ -161,7 +161,7 @@ class TrainedRun:
         graphs = np.arange(len(data.node_counts))
         mean, squares = torch.zeros(()), torch.zeros(())  # of all draws so far; squares of the deviations (Welford)
         for number in range(how.count):
-            output = predict(self._forward[K], data, graphs, how, number).double()
+            output = predict(self._forward[K], data, graphs, how, number, names).double()
             if self.task.loss in CLASS_LOSSES:
                 output = output.softmax(-1)
             elif self.task.loss == "binary_cross_entropy":

@@ -10,7 +10,7 @@ from pfgnn.errors import InputError
 from pfgnn.experiments.config import DataConfig
 
 
-def prepare(dataset: Dataset, config: DataConfig, reads_edges: bool, cache: bool = True) -> Dataset:
+def prepare(dataset: Dataset, config: DataConfig, reads_edges: bool, cached: bool = True) -> Dataset:
     """Add lengths and encodings to a dataset, and remove edge features that are not used.
 
     If the dataset has no labels (BREC), each graph becomes a class of its own.
@@ -19,7 +19,7 @@ def prepare(dataset: Dataset, config: DataConfig, reads_edges: bool, cache: bool
         dataset: The dataset as it was loaded.
         config: Says which edge features and encodings are wanted.
         reads_edges: Whether the model reads edge features. If it does not, they are removed.
-        cache: Whether to store encodings in the user's cache.
+        cached: Whether to store encodings in the user's cache.
     """
     if dataset.task.loss == "none":
         task = replace(dataset.task, outputs=len(dataset), loss="cross_entropy")
@@ -29,9 +29,9 @@ def prepare(dataset: Dataset, config: DataConfig, reads_edges: bool, cache: bool
     if config.positions == "distance":
         dataset = with_distances(dataset)
     if config.random_walks:
-        dataset = random_walks(dataset, config.random_walks, cache)
+        dataset = random_walks(dataset, config.random_walks, cached)
     if config.ring_walks:
-        dataset = ring_walks(dataset, config.ring_walks, cache)
+        dataset = ring_walks(dataset, config.ring_walks, cached)
     return dataset if reads_edges or dataset.edge_attr is None else dataset.without_edge_features()
 
 
