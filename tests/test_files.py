@@ -8,7 +8,7 @@ import pytest
 
 from pfgnn import files
 from pfgnn.errors import InputError, InputTypeError, OutOfMemoryError
-from pfgnn.files import ending, read_json, read_text, reading, write_atomically, write_json
+from pfgnn.files import ending, read_json, read_text, reading, text_lines, write_atomically, write_json
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -91,6 +91,23 @@ def test_a_text_may_be_gzipped_and_have_a_byte_order_mark(tmp_path: Path, start:
     }.items():
         (tmp_path / name).write_bytes(written)
         assert read_text(tmp_path / name) == "Größe\n"
+        assert list(text_lines(tmp_path / name)) == ["Größe\n"]
+
+
+def test_a_line_ends_in_one_of_three_ways(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\ntwo\r\n\rthree\x0b\x1c")
+    assert list(text_lines(tmp_path / "a.txt")) == ["one\n", "two\r\n", "\r", "three\x0b\x1c"]
+
+
+def test_lines_are_read_one_after_another(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "a.gz", "wb") as file:
+        file.write(b"first\n" + 10**6 * b"line\n")
+    whole = (tmp_path / "a.gz").read_bytes()
+    (tmp_path / "a.gz").write_bytes(whole[: len(whole) // 2])
+    lines = text_lines(tmp_path / "a.gz")
+    assert next(lines) == "first\n"
+    with pytest.raises(InputError, match=r"a.gz must be text in UTF-8, or gzipped text, but it is truncated"):
+        list(lines)
 
 
 def test_half_of_a_gzipped_text_is_refused_at_every_length(tmp_path: Path) -> None:
@@ -108,12 +125,15 @@ def test_a_small_file_that_holds_too_much_text_is_refused(tmp_path: Path, monkey
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * 100_000))
     with pytest.raises(InputError, match=r"bomb.gz must hold at most 1000 bytes of text, but it holds more"):
         read_text(tmp_path / "bomb.gz")
+    with pytest.raises(InputError, match=r"bomb.gz, line 1: a line must have at most 1000 characters"):
+        list(text_lines(tmp_path / "bomb.gz"))
 
 
 def test_a_byte_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"one\ntwo \xe9\n")
-    with pytest.raises(InputError, match=r"a.txt must be text in UTF-8, but line 2 has the byte 0xe9"):
-        read_text(tmp_path / "a.txt")
+    (tmp_path / "a.txt").write_bytes("Größe\ntwo ".encode() + b"\xe9\n")
+    for read in (read_text, lambda path: list(text_lines(path))):
+        with pytest.raises(InputError, match=r"a.txt must be text in UTF-8, but line 2 has the byte 0xe9"):
+            read(tmp_path / "a.txt")
 
 
 def test_the_ending_of_a_name() -> None:

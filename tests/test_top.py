@@ -7,6 +7,7 @@ import pytest
 
 import pfgnn
 from pfgnn import data, errors, graphs, model
+from pfgnn.experiments import predict
 
 SLOW = {"torch", "numpy", "scipy", "matplotlib", "torch_geometric", "networkx"}
 
@@ -19,7 +20,8 @@ def loaded(code: str) -> set[str]:
 
 
 def test_the_models_names_can_be_imported_from_the_top() -> None:
-    homes = {**dict.fromkeys(model.__all__, model), "Graph": graphs, "PFGNNError": errors, "load": data}
+    others = {"Graph": graphs, "PFGNNError": errors, "load": data, "load_run": predict}
+    homes = {**dict.fromkeys(model.__all__, model), **others}
     assert set(pfgnn.__all__) == set(homes)
     for name, home in homes.items():
         assert getattr(pfgnn, name) is getattr(home, name)

@@ -44,12 +44,14 @@ __all__ = [
     "Top",
     "UniformPolicy",
     "load",
+    "load_run",
     "mean_log_degree",
 ]
 
 if TYPE_CHECKING:
     from pfgnn.data.load import load
     from pfgnn.errors import PFGNNError
+    from pfgnn.experiments.predict import load_run
     from pfgnn.graphs import Graph
     from pfgnn.model import (
         GAT,
@@ -89,7 +91,12 @@ if TYPE_CHECKING:
         mean_log_degree,
     )
 else:  # importing torch takes seconds, so each name is imported when it is first used
-    _others = {"Graph": "pfgnn.graphs", "PFGNNError": "pfgnn.errors", "load": "pfgnn.data"}
+    _others = {
+        "Graph": "pfgnn.graphs",
+        "PFGNNError": "pfgnn.errors",
+        "load": "pfgnn.data",
+        "load_run": "pfgnn.experiments.predict",
+    }
     __getattr__ = lazy(__name__, dict.fromkeys(__all__, "pfgnn.model") | _others)
 
 

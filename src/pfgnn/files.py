@@ -14,8 +14,9 @@ from typing import Any
 from pfgnn.errors import InputError, InputTypeError, OutOfMemoryError, PFGNNError, cut
 
 LONGEST_REASON = 200  # characters of another library's message that a sentence quotes
-MOST_TEXT = 2**30  # bytes of text in a file, also after decompression
+MOST_TEXT = 2**30  # bytes of text that are read at once, also after decompression
 GZIP_MAGIC = b"\x1f\x8b"
+TEXT = "be text in UTF-8, or gzipped text"
 
 
 @contextmanager
@@ -47,20 +48,52 @@ def reading(path: Path, must: str) -> Iterator[None]:
 
 def read_text(path: Path) -> str:
     """Read a text in UTF-8, with or without a byte order mark. Gzipped files are decompressed."""
-    with reading(path, "be text in UTF-8, or gzipped text"):
-        with path.open("rb") as file:
+    with reading(path, TEXT):
+        with _opened(path) as file:
             content = file.read(MOST_TEXT + 1)
-        if content.startswith(GZIP_MAGIC):
-            content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(MOST_TEXT + 1)
         if len(content) > MOST_TEXT:
             raise InputError(f"{path} must hold at most {MOST_TEXT} bytes of text, but it holds more")
         try:
             return content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = content[: error.start].count(b"\n") + 1
-            raise InputError(
-                f"{path} must be text in UTF-8, but line {line} has the byte {content[error.start]:#04x}"
-            ) from None
+            raise _not_text(path, line, content[error.start]) from None
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """The lines of a text, with their ends, one after another. The file is what :func:`read_text` reads, of any size.
+
+    A line ends with a line feed, a carriage return or both.
+    """
+    with reading(path, TEXT), _opened(path) as file:
+        # A byte that is no text becomes a surrogate at first, so that its line is known.
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        number = 0
+        while line := text.readline(MOST_TEXT + 1):
+            number += 1
+            if len(line) > MOST_TEXT:
+                raise InputError(f"{path}, line {number}: a line must have at most {MOST_TEXT} characters")
+            if not line.isascii():
+                try:
+                    line.encode()
+                except UnicodeEncodeError as error:
+                    raise _not_text(path, number, ord(line[error.start]) % 256) from None
+            yield line
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[io.BufferedReader | gzip.GzipFile]:
+    """A file for reading, decompressed if it is gzipped."""
+    with path.open("rb") as file:
+        if file.peek(2).startswith(GZIP_MAGIC):
+            with gzip.open(file) as unzipped:
+                yield unzipped
+        else:
+            yield file
+
+
+def _not_text(path: Path, line: int, byte: int) -> InputError:
+    return InputError(f"{path} must be text in UTF-8, but line {line} has the byte {byte:#04x}")
 
 
 def ending(path: Path) -> str:
@@ -96,6 +129,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         write(temporary)
         temporary.replace(path)
     except OSError as error:  # the message shall name ``path``, not the temporary file
+        if error.filename is not None and str(error.filename) != str(
+            temporary
+        ):  # another file, which was read meanwhile
+            raise
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)

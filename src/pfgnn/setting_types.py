@@ -55,10 +55,16 @@ def at_most(most: float) -> Limit:
     return Limit(f"at most {most}", lambda value: value <= most)
 
 
-def check_draws(draws: int, particles: int | None) -> None:
-    """Raise an InputError unless a prediction can be made of this many draws and particles; None for the usual K."""
+def check_draws(draws: int, particles: int | None, least: int = 2) -> None:
+    """Raise an InputError unless a prediction can be made of this many draws and particles.
+
+    Args:
+        draws: Number of draws.
+        particles: K; None for the usual K.
+        least: Smallest number of draws that is allowed.
+    """
     check_positive("draws", draws, most=MOST_DRAWS)
-    if draws < 2:
+    if draws < least:
         raise InputError("draws must be at least 2 for a standard error, but it is 1")
     if particles is not None:
         check_positive("particles", particles, most=MOST_PARTICLES)

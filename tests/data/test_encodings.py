@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tests.data.encoding_samples import CASES, Edges, dataset, features
+from tests.experiments.prediction_samples import predict_run
 from tests.experiments.run_samples import packed, small
 from tests.graph_samples import undirected
 from tests.training.training_samples import graphs
@@ -18,7 +19,6 @@ from pfgnn.data.arrays import Array
 from pfgnn.data.encodings import encode_nodes, random_walks, walk_returns
 from pfgnn.data.load import cache_folder
 from pfgnn.data.packed import write_packed
-from pfgnn.experiments.predict import predict_run
 from pfgnn.experiments.run import load_weights, run
 from pfgnn.graphs import random_graph, to_graph6
 from pfgnn.graphs.strongly_regular import sr25
@@ -219,6 +219,6 @@ def test_a_run_trained_with_encodings_predicts_new_graphs(tmp_path: Path, encodi
     found = predict_run(tmp_path / "run", tmp_path / "new.g6", draws=3, device="cpu")
     again = predict_run(tmp_path / "run", Path(config.data.name), draws=3, device="cpu")
     torch.testing.assert_close(found.mean, again.mean[:5], rtol=1e-5, atol=1e-6)
-    model, _ = load_weights(tmp_path / "run", "best")
+    model = load_weights(tmp_path / "run", "best").model
     x, edges = torch.zeros(3, 4), undirected([(0, 1), (1, 2)])
     assert model(x, edges).prediction.shape == (1, 2)  # it reads four columns a node

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pfgnn.data.convert import convert
-from pfgnn.data.table_file import read_table_file
+from pfgnn.data.table_file import open_table, read_table_file
 
 PLAIN = "id,smiles,y\n1,CCO,0.5\n2,c1ccccc1,2\n"
 FORMS = {
@@ -21,7 +21,15 @@ FORMS = {
     "quoted.csv": '"id","smiles","y"\n"1","CCO","0.5"\n"2", "c1ccccc1","2"\n',
     "blank.csv": "id,smiles,y\n\n1,CCO,0.5\n,,\n2,c1ccccc1,2\n\n",
     "upper.CSV": PLAIN,
+    "below.csv": f"\n \n{PLAIN}",
 }
+
+
+def read_all(path: Path) -> None:
+    table = open_table(path)
+    table.place("smiles")
+    for _, row in table.read():
+        table.check_row(row)
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -33,8 +41,8 @@ def test_every_form_gives_the_same_table(tmp_path: Path, name: str, zipped: bool
     table = read_table_file(path)
     assert table.header == ["id", "smiles", "y"]
     assert table.rows == [["1", "CCO", "0.5"], ["2", "c1ccccc1", "2"]]
-    assert table.lines == ([3, 5] if name == "blank.csv" else [2, 3])
-    assert table.column("smiles") == ["CCO", "c1ccccc1"]
+    assert table.lines == {"blank.csv": [3, 5], "below.csv": [4, 5]}.get(name, [2, 3])
+    assert list(open_table(path).read()) == list(zip(table.lines, table.rows, strict=True))
     pytest.importorskip("rdkit")
     assert convert(path).dataset.y.tolist() == [[0.5], [2]]
 
@@ -49,7 +57,7 @@ def test_quotes_may_hold_separators_and_line_breaks(tmp_path: Path) -> None:
 
 def test_a_single_column_needs_no_separator(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("smiles\nCCO\nC\n")
-    assert read_table_file(tmp_path / "a.csv").column("smiles") == ["CCO", "C"]
+    assert read_table_file(tmp_path / "a.csv").rows == [["CCO"], ["C"]]
 
 
 @pytest.mark.parametrize("name", ["a.smi", "a.smiles", "a.SMI"])
@@ -68,8 +76,9 @@ def test_a_file_of_smiles_is_a_table_without_header(tmp_path: Path, name: str) -
         (" \n\n", "a.csv must have at least one line, but it is empty"),
         ("id,y\n1,2\n", "a.csv has no column 'smiles', but has: id, y"),
         ("id,smiles,smiles\n1,C,C\n", "each column must occur once in .*a.csv, but 'smiles' is repeated"),
-        ("id,smiles\n1,C\n2\n", "a.csv, line 3: there are 1 entries, not 2"),
-        ("id,smiles\n1,C,,\n", "a.csv, line 2: there are 4 entries, not 2"),
+        ('""\n', "a.csv must have at least one line, but it is empty"),
+        ("id,smiles\n1\n", "there are 1 entries, but the header has 2"),
+        ("id,smiles\n1,C,,\n", "there are 4 entries, but the header has 2"),
         ("smiles\n" + "C" * 200_000, r"a.csv, line 2: field larger than field limit \(131072\)"),
         (",".join("abcdefghij" * 100), "a.csv has no column 'smiles', but has: a, b, .*…$"),
     ],
@@ -77,7 +86,7 @@ def test_a_file_of_smiles_is_a_table_without_header(tmp_path: Path, name: str) -
 def test_wrong_tables(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(ValueError, match=sentence) as caught:
-        read_table_file(tmp_path / "a.csv").column("smiles")
+        read_all(tmp_path / "a.csv")
     assert len(str(caught.value)) < 500
 
 
@@ -92,3 +101,13 @@ def test_a_missing_quote_loses_no_rows(tmp_path: Path, text: str, sentence: str)
     (tmp_path / "own.csv").write_text(text)
     with pytest.raises(ValueError, match=rf"own.csv, {sentence}"):
         read_table_file(tmp_path / "own.csv")
+
+
+def test_a_table_is_read_row_by_row_and_again(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("smiles\nC\nCC\n" + "x" * 200_000)
+    table = open_table(tmp_path / "own.csv")
+    for _ in range(2):
+        rows = table.read()
+        assert [next(rows), next(rows)] == [(2, ["C"]), (3, ["CC"])]
+        with pytest.raises(ValueError, match=r"own.csv, line 4: field larger"):
+            next(rows)

@@ -11,9 +11,10 @@ from torch import nn
 
 from pfgnn.data import Dataset, Resident, Task
 from pfgnn.data.splits import k_folds
-from pfgnn.experiments.build import adapt, build_model, load_data, parts, with_distances
+from pfgnn.experiments.build import adapt, build_model, load_data, parts
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.model_inputs import describe
+from pfgnn.experiments.prepare import with_distances
 from pfgnn.graphs import Graph
 from pfgnn.model import PFGNN, PNA, ByDistance, Distinct, Exchange, Independent, MeanParticle
 from pfgnn.model.registries import BACKBONES, SETTINGS

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.experiments.prediction_samples import predict_run
 from tests.experiments.run_samples import NODES, PARTS, TARGETS, small
 from tests.training.training_samples import CLASSES, graphs
 
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
 from pfgnn.experiments.config import Config
-from pfgnn.experiments.predict import predict_run
 from pfgnn.experiments.run import Run, evaluate_run, run
 
 LABELS = Task("graph", 2, "binary_cross_entropy", "roc_auc")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.experiments.prediction_samples import predict_run
 from tests.experiments.run_samples import NODES, PARTS, TARGETS, packed, small
 from tests.training.training_samples import CLASSES, graphs
 
@@ -16,7 +17,6 @@ from pfgnn.data.loader import Indices
 from pfgnn.data.task import Task
 from pfgnn.experiments.config import EvaluationConfig, ModelConfig
 from pfgnn.experiments.config_file import read_config, write_config
-from pfgnn.experiments.predict import predict_run
 from pfgnn.experiments.prediction_table import Columns
 from pfgnn.experiments.run import load_weights, run
 from pfgnn.graphs import to_graph6
@@ -56,7 +56,7 @@ def test_classes_from_graph6_come_as_probabilities_with_their_standard_error(
     assert found.names == ["probability of class 0", "probability of class 1"]
     assert found.where.tolist() == [[number] for number in range(5)]
     torch.testing.assert_close(found.mean.sum(1), torch.ones(5, dtype=torch.float64))
-    model, _ = load_weights(runs["classes"], "best")
+    model = load_weights(runs["classes"], "best").model
     data, forward = Resident(graphs(20).subset(range(5))), Forward(model, make_fabric("cpu"))
     draws = [predict(forward, data, np.arange(5), Draws(prediction_seed(0), 7), number) for number in range(7)]
     each = torch.stack(draws).double().softmax(-1)
@@ -78,9 +78,11 @@ def test_runs_of_neighbouring_seeds_draw_anew(runs: dict[str, Path], graph6: Pat
     write_config(tmp_path / "next" / "config.yaml", replace(config, seed=config.seed + 1))  # with the same weights
     asked: list[int] = []
 
-    def watched(forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int) -> torch.Tensor:
+    def watched(
+        forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int, names: Indices
+    ) -> torch.Tensor:
         asked.append(draws.seed + number)
-        return predict(forward, data, graphs, draws, number)
+        return predict(forward, data, graphs, draws, number, names)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pfgnn.experiments.predict.predict", watched)
@@ -120,7 +122,7 @@ def test_more_particles_are_more_precise(tmp_path: Path, graph6: Path) -> None:
 def test_a_model_without_draws_has_no_error(tmp_path: Path, graph6: Path) -> None:
     config = small(packed(tmp_path), {"epochs": 1}, model=ModelConfig(width=8, layers=1, steps=0))
     run(config, tmp_path / "run", device="cpu")
-    assert isinstance(load_weights(tmp_path / "run", "best")[0], Alone)
+    assert isinstance(load_weights(tmp_path / "run", "best").model, Alone)
     assert predict_run(tmp_path / "run", graph6, draws=3, device="cpu").error.max() < 1e-12
 
 
@@ -186,11 +188,11 @@ def test_every_table_that_can_be_converted_can_be_predicted(molecules: Path, tmp
         ("smiles\n", r"new\.csv must hold one molecule per line, but it holds no molecule"),
         (
             "smiles\nCCO\nC(C\n",
-            r"new\.csv: molecule 1 \(counted from 0\) cannot be used: smiles 'C\(C' is not a valid molecule",
+            r"new\.csv, line 3: smiles 'C\(C' is not a valid molecule",
         ),
         ("smiles\n" + 200_000 * "C", r"new\.csv, line 2: field larger than field limit"),
-        ("id,smiles\n1,CCO\n2\n", r"new\.csv, line 3: there are 1 entries, not 2"),
-        ("smiles\nCCO\nCC,1\n", r"new\.csv, line 3: there are 2 entries, not 1"),
+        ("id,smiles\n1,CCO\n2\n", r"new\.csv, line 3: there are 1 entries, but the header has 2"),
+        ("smiles\nCCO\nCC,1\n", r"new\.csv, line 3: there are 2 entries, but the header has 1"),
         ("graph,smiles\n1,CCO\n", r"new\.csv must not have a column 'graph', for predictions have one; rename it"),
         ("smiles,probability of target 1\nC,1\n", r"must not have a column 'probability of target 1', for predictions"),
     ],

@@ -62,9 +62,9 @@ def test_outputs_have_the_names_of_their_targets(task: Task, names: list[str]) -
 
 def test_no_two_columns_have_the_same_name() -> None:
     """A column of truths must not be taken for the predictions."""
-    check_names(Path("new.csv"), Columns(["smiles", "logp"]), ["predicted logp"])
+    check_names(Path("new.csv"), ["smiles", "logp"], ["predicted logp"])
     for name in ("graph", "node", "predicted logp", "predicted logp, Monte Carlo standard error"):
         with pytest.raises(
             ValueError, match=f"^new.csv must not have a column '{name}', for predictions have one; rename"
         ):
-            check_names(Path("new.csv"), Columns(["smiles", name]), ["predicted logp"])
+            check_names(Path("new.csv"), ["smiles", name], ["predicted logp"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.experiments.prediction_samples import predict_run
 from tests.experiments.run_samples import packed, small
 from tests.experiments.test_run import interrupted
 from tests.training.training_samples import graphs
@@ -15,7 +16,6 @@ from tests.training.training_samples import graphs
 from pfgnn.data import Dataset
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
-from pfgnn.experiments.predict import predict_run
 from pfgnn.experiments.run import evaluate_run, run
 from pfgnn.experiments.run_directory import read_record, read_run_config, with_absolute_path
 from pfgnn.graphs import to_graph6

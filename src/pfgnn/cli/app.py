@@ -13,8 +13,9 @@ from pfgnn.cli.console import errors
 from pfgnn.cli.demo import demo
 from pfgnn.cli.inspect import inspect
 from pfgnn.cli.parts import parts
+from pfgnn.cli.predict import predict
 from pfgnn.cli.results import curves, report, reproduce, tables
-from pfgnn.cli.train import evaluate, predict, train
+from pfgnn.cli.train import evaluate, train
 from pfgnn.errors import explain, is_bug
 
 WRONG_INPUT, BUG = 2, 1  # exit statuses

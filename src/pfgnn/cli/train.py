@@ -1,4 +1,4 @@
-"""The commands train, evaluate and predict.
+"""The commands train and evaluate.
 
 Each command checks its input before it imports torch, which takes seconds.
 """
@@ -17,7 +17,6 @@ from pfgnn.cli.stopping import going_on
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.errors import InputError, shown
 from pfgnn.files import reading
-from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,49 +107,6 @@ def evaluate(
         same = all(found[key] == recorded[key] for key in ("results", "pairs"))
         how = "identical" if same else f"different; the record was made on {recorded['device']}"
         console.print(f"Compared with the record: {how}.", markup=False)
-
-
-def predict(
-    directory: Directory,
-    path: Annotated[
-        Path,
-        typer.Argument(help="New graphs: graph6, sparse6 (.g6, .s6), SMILES (.csv, .tsv, .smi) or packed (.pfgnn)."),
-    ],
-    out: Annotated[Path, typer.Option(help="CSV table to write.")] = Path("predictions.csv"),
-    draws: Annotated[int, typer.Option(help=f"Independent draws to average, 2 to {MOST_DRAWS}.")] = 16,
-    particles: Annotated[
-        int | None,
-        typer.Option(help=f"K, number of particles, at most {MOST_PARTICLES}; by default as the run was tested."),
-    ] = None,
-    smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
-    device: Device = "auto",
-    threads: Threads = None,
-) -> None:
-    """Predict new graphs with a trained model. Each output has its Monte Carlo noise; the columns of a CSV are kept."""
-    from pfgnn.experiments.run_directory import read_record
-
-    check_draws(draws, particles)
-    read_record(directory)
-    path.stat()  # both lines raise at once if a file is missing
-
-    use_threads(threads)
-    from pfgnn.experiments.predict import predict_run
-
-    with Progress(*bar_columns("draws"), console=console, transient=True) as bar:
-        task = bar.add_task("", total=draws)
-        found = predict_run(
-            directory,
-            path,
-            draws=draws,
-            particles=particles,
-            smiles_column=smiles_column,
-            device=device,
-            progress=lambda done: bar.update(task, completed=done),
-        )
-    found.write(out)
-    what = "graphs" if found.where.shape[1] == 1 else "nodes"
-    console.print(f"Wrote {len(found.mean)} {what}, means of {draws} draws, to {out}.", markup=False)
-    console.print("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
 
 
 def check_data(data: "DataConfig") -> None:

@@ -26,21 +26,22 @@ Doubles = npt.NDArray[np.float64]
 Encoding = Callable[[Doubles, int], Doubles]  # takes edge counts [B, n, n] and a length, returns columns [B, n, C]
 
 
-def random_walks(dataset: Dataset, length: int) -> Dataset:
+def random_walks(dataset: Dataset, length: int, cached: bool = True) -> Dataset:
     """Append the return probabilities of a random walk to the node features: diag((D^-1 A)^k) for k = 1, ..., length.
 
     The walk takes each edge out of its node with the same probability. Edges are directed as given, and a multiple edge
     counts as often as it occurs. A node without an outgoing edge has probabilities 0. Categories of x become one-hot,
-    and all features become float32. The probabilities are stored in the user's cache.
+    and all features become float32.
 
     Args:
         dataset: Any graphs, with or without node features.
         length: Steps of the longest walk, which is the number of new columns.
+        cached: Whether to store the columns in the user's cache.
     """
-    return _encode(dataset, "random-walks", walk_returns, _check_length(length, 1))
+    return _encode(dataset, "random-walks", walk_returns, _check_length(length, 1), cached)
 
 
-def ring_walks(dataset: Dataset, length: int) -> Dataset:
+def ring_walks(dataset: Dataset, length: int, cached: bool = True) -> Dataset:
     """Append log(1 + c_k) to the node features for k = 3, 4, ..., length.
 
     c_k is the number of closed walks of k steps from the node that never turn straight back. A graph without rings has
@@ -48,13 +49,14 @@ def ring_walks(dataset: Dataset, length: int) -> Dataset:
     walk may go to a ring, around it, and back the same way.
 
     Edges count as undirected, multiple edges count once, and self-loops are ignored. Categories of x become one-hot,
-    and all features become float32. The numbers are stored in the user's cache.
+    and all features become float32.
 
     Args:
         dataset: Any graphs, with or without node features.
         length: Steps of the longest walk, at least 3.
+        cached: Whether to store the columns in the user's cache.
     """
-    return _encode(dataset, "ring-walks", count_ring_walks, _check_length(length, 3))
+    return _encode(dataset, "ring-walks", count_ring_walks, _check_length(length, 3), cached)
 
 
 def ring_walk_columns(length: int) -> int:
@@ -141,8 +143,8 @@ def _adjacencies(dataset: Dataset) -> Iterator[tuple[IntArray, Doubles]]:
             yield first_node[graphs][:, None] + np.arange(n), counts.reshape(-1, n, n).astype(np.float64)
 
 
-def _encode(dataset: Dataset, name: str, numbers: Encoding, length: int) -> Dataset:
-    columns = _cached(dataset, name, numbers, length)
+def _encode(dataset: Dataset, name: str, numbers: Encoding, length: int, cached: bool) -> Dataset:
+    columns = _cached(dataset, name, numbers, length) if cached else encode_nodes(dataset, numbers, length)
     return replace(dataset, x=_append(dataset, columns), node_categories=None)
 
 

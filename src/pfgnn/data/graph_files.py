@@ -88,7 +88,7 @@ def read_smiles_with_labels(
     file: Path, labels: str | Path | None, features: str, processes: int, classes: bool
 ) -> Source:
     """Read a file of SMILES, and a file of labels with one line for each molecule."""
-    found = smiles_lines(file)
+    found = list(smiles_lines(file))
     cells, read_labels = _read_labels(file, labels, len(found), "molecule", classes)
     molecules = _molecules([smiles for _, smiles, _ in found], features, processes)
 
@@ -103,7 +103,7 @@ def read_smiles_with_labels(
 
 def read_graph6_lines(file: Path, labels: str | Path | None, classes: bool) -> Source:
     """Read a file with one graph6 or sparse6 string per line, and a file of labels with one line for each graph."""
-    graphs = graph6_lines(file)
+    graphs = dict(graph6_lines(file))
     cells, read_labels = _read_labels(file, labels, len(graphs), "graph", classes)
 
     def read(item: tuple[str, list[str]]) -> Sample:

@@ -253,6 +253,18 @@ def from_smiles(
         if isinstance(molecule, ValueError):
             raise InputError(f"molecule {place} (counted from 0) cannot be used: {molecule}")
         molecules.append(molecule)
+    return pack_molecules(molecules, y, features, task, name, **parts)
+
+
+def pack_molecules(
+    molecules: Sequence[Molecule],
+    y: npt.ArrayLike,
+    features: str,
+    task: Task | None = None,
+    name: str = "molecules",
+    **parts: Any,
+) -> Dataset:
+    """A dataset from molecules that are read. See :func:`from_smiles`."""
     targets = as_targets(y)
     return Dataset.from_arrays(
         name,

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pfgnn.data.arrays import Array, as_targets, check_items, guess_task, join_edges
 from pfgnn.data.dataset import Dataset
@@ -17,16 +18,22 @@ if TYPE_CHECKING:
 
 
 def from_pyg(
-    data: Iterable["Data"], task: Task | None = None, name: str = "graphs", like: Dataset | None = None, **parts: Any
+    data: Iterable["Data"],
+    task: Task | None = None,
+    name: str = "graphs",
+    like: Dataset | None = None,
+    y: npt.ArrayLike | None = None,
+    **parts: Any,
 ) -> Dataset:
     """A dataset from PyG graphs.
 
     Args:
-        data: The graphs, such as an InMemoryDataset. They must have y, and may have x, edge_attr, pos and graph_key.
+        data: The graphs, such as an InMemoryDataset. They may have x, edge_attr, pos and graph_key.
         task: The task. By default guessed from y, see :func:`pfgnn.data.arrays.guess_task`.
         name: Name of the dataset.
         like: The dataset that the graphs come from. Name, task, splits, pairs, category counts and notes are taken from
             it, because PyG graphs cannot store them. So ``from_pyg(to_pyg(d), like=d)`` restores the dataset d.
+        y: Targets, one row per graph, or one row per node for a task at node level. By default the y of the graphs.
         parts: Further arguments of :class:`Dataset`, such as splits and category counts. By default, key is the
             graph_key of the graphs.
     """
@@ -43,13 +50,13 @@ def from_pyg(
     node_level = task is not None and task.level == "node"
     columns = {key: stack(key, [_rows(graph, key) for graph in graphs]) for key in ("x", "edge_attr", "pos")}
     edges = [_edges(number, graph) for number, graph in enumerate(graphs)]
-    y = stack("y", [_rows(graph, "y", node_level) for graph in graphs])
-    if y is None:
+    found = stack("y", [_rows(graph, "y", node_level) for graph in graphs]) if y is None else y
+    if found is None:
         raise InputError("data must have y, but no graph has it")
     key = stack("graph_key", [_rows(graph, "graph_key") for graph in graphs])
     if key is not None:
         parts = {"key": key[:, 0], **parts}
-    targets = as_targets(y)
+    targets = as_targets(found)
     return Dataset.from_arrays(
         name,
         task or guess_task(targets),

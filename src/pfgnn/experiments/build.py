@@ -8,11 +8,11 @@ import torch
 from torch import nn
 
 from pfgnn.data import Dataset, load
-from pfgnn.data.encodings import random_walks, ring_walks
 from pfgnn.data.known_targets import labelled
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.model_inputs import Inputs, describe
+from pfgnn.experiments.prepare import prepare
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.model import PFGNN, Exchange, SoftResampling, StraightThrough
 from pfgnn.model.backbones.stack import Stack
@@ -28,7 +28,7 @@ from pfgnn.model.registries import (
 )
 from pfgnn.model.rivals import PPGN, RNI, Alone
 
-__all__ = ["Inputs", "adapt", "build_model", "describe", "load_data", "part", "parts", "with_distances"]
+__all__ = ["Inputs", "adapt", "build_model", "describe", "load_data", "part", "parts", "reads_edges"]
 
 
 def load_data(config: DataConfig, model: ModelConfig) -> Dataset:
@@ -43,44 +43,13 @@ def load_data(config: DataConfig, model: ModelConfig) -> Dataset:
 
 
 def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig) -> Dataset:
-    """Prepare a dataset for a model: add lengths and encodings, and remove edge features that are not used.
-
-    If the dataset has no labels (BREC), each graph becomes a class of its own.
-
-    Args:
-        dataset: The dataset as it was loaded.
-        config: Says which edge features and encodings are wanted.
-        model: Says whether the model reads edge features. If it does not, they are removed.
-    """
-    if dataset.task.loss == "none":
-        task = replace(dataset.task, outputs=len(dataset), loss="cross_entropy")
-        dataset = replace(dataset, task=task, y=np.arange(len(dataset))[:, None])
-    if not config.edge_features:
-        dataset = dataset.without_edge_features()
-    if config.positions == "distance":
-        dataset = with_distances(dataset)
-    if config.random_walks:
-        dataset = random_walks(dataset, config.random_walks)
-    if config.ring_walks:
-        dataset = ring_walks(dataset, config.ring_walks)
-    reads = model.kind == "ppgn" or BACKBONES[model.backbone].edge_features != "unread"
-    return dataset if reads else dataset.without_edge_features()
+    """Prepare a dataset for a model, see :func:`pfgnn.experiments.prepare.prepare`."""
+    return prepare(dataset, config, reads_edges(model))
 
 
-def with_distances(dataset: Dataset) -> Dataset:
-    """Append the length |p_j - p_i| of each edge to its features. Categories of edge_attr become one-hot."""
-    if dataset.pos is None:
-        raise InputError(f"data.positions must be none for {dataset.name}, whose nodes have no positions")
-    first = np.cumsum(dataset.node_counts, dtype=np.int64) - dataset.node_counts
-    source, target = dataset.edges + np.repeat(first, dataset.edge_counts)
-    length = np.linalg.norm(dataset.pos[target] - dataset.pos[source], axis=1)
-    columns = [length.astype(np.float32)[:, None]]
-    if dataset.edge_attr is not None and dataset.edge_categories is not None:
-        kinds = zip(dataset.edge_categories, dataset.edge_attr.T, strict=True)
-        columns = [*(np.eye(count, dtype=np.float32)[column] for count, column in kinds), *columns]
-    elif dataset.edge_attr is not None:
-        columns = [dataset.edge_attr.astype(np.float32), *columns]
-    return replace(dataset, edge_attr=np.concatenate(columns, axis=1), edge_categories=None)
+def reads_edges(config: ModelConfig) -> bool:
+    """Whether a model reads edge features."""
+    return config.kind == "ppgn" or BACKBONES[config.backbone].edge_features != "unread"
 
 
 def parts(config: DataConfig, dataset: Dataset) -> dict[str, IntArray]:

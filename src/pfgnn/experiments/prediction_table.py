@@ -1,13 +1,15 @@
 """The table that `pfgnn predict` writes: the columns of the input, and the predictions."""
 
 import csv
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from pfgnn.data.convert import Reject
 from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError, shown
 from pfgnn.files import write_atomically
@@ -31,13 +33,17 @@ class Columns(NamedTuple):
 class Predictions(NamedTuple):
     """The predictions of some graphs, with one row for each graph, or for each node at node level.
 
+    A graph that could not be read has NaN as its prediction; at node level it has no row.
+
     Fields:
         mean: Mean of the predictions over the draws, [rows, C].
         error: Monte Carlo standard error of the mean, [rows, C]. It tells how far the mean may be from the mean over
-            infinitely many draws. It tells nothing about how far the prediction is from the truth.
+            infinitely many draws. It tells nothing about how far the prediction is from the truth. NaN with one draw.
         names: Names of the C outputs.
         where: Number of the graph, [rows, 1]. At node level also the number of the node in its graph, [rows, 2].
         carried: Columns of the input.
+        first: Number of the graph that the first row of ``carried`` belongs to.
+        rejects: The lines of the input that could not be read.
     """
 
     mean: Tensor
@@ -45,20 +51,49 @@ class Predictions(NamedTuple):
     names: Sequence[str]
     where: Tensor
     carried: Columns = Columns()
+    first: int = 0
+    rejects: Sequence[Reject] = ()
 
     def write(self, path: Path) -> None:
-        """Write a CSV table: the graph (and node), the columns of the input, and each output with its noise."""
+        """Write a CSV table, see :func:`write_table`."""
+        write_table(path, [self])
+
+    def header(self) -> list[str]:
+        """The names of the columns of :meth:`rows`."""
+        return [*PLACES[: self.where.shape[1]], *self.carried.names, *_columns(self.names)]
+
+    def rows(self) -> Iterator[list[object]]:
+        """The rows of a table: the graph (and node), the columns of the input, and each output with its noise."""
         values = torch.stack([self.mean, self.error], -1).flatten(1)
+        for place, row in zip(self.where.tolist(), values.tolist(), strict=True):
+            given = self.carried.rows[place[0] - self.first] if self.carried.rows else ()
+            yield [*place, *given, *("" if math.isnan(value) else f"{value:.7g}" for value in row)]
 
-        def fill(temporary: Path) -> None:
-            with temporary.open("w", newline="", encoding="utf-8") as file:
-                table = csv.writer(file)
-                table.writerow([*PLACES[: self.where.shape[1]], *self.carried.names, *_columns(self.names)])
-                for place, row in zip(self.where.tolist(), values.tolist(), strict=True):
-                    given = self.carried.rows[place[0]] if self.carried.rows else ()
-                    table.writerow([*place, *given, *(f"{value:.7g}" for value in row)])
 
-        write_atomically(path, fill)
+def write_table(path: Path, pieces: Iterable[Predictions]) -> int:
+    """Write predictions as a CSV table, piece by piece. The file appears when all are written.
+
+    Args:
+        path: The file.
+        pieces: The predictions.
+
+    Returns:
+        Number of rows.
+    """
+    count = 0
+
+    def fill(temporary: Path) -> None:
+        nonlocal count
+        with temporary.open("w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file)
+            for number, piece in enumerate(pieces):
+                if number == 0:
+                    table.writerow(piece.header())
+                table.writerows(piece.rows())
+                count += len(piece.mean)
+
+    write_atomically(path, fill)
+    return count
 
 
 def output_names(task: Task) -> list[str]:
@@ -72,16 +107,16 @@ def output_names(task: Task) -> list[str]:
     ]
 
 
-def check_names(path: Path, carried: Columns, names: Sequence[str]) -> None:
+def check_names(path: Path, columns: Sequence[str], names: Sequence[str]) -> None:
     """Raise an InputError if a column of the input has the name of a column that is written beside it.
 
     Args:
         path: The input, for the message.
-        carried: Its columns.
+        columns: Names of its columns.
         names: Names of the outputs.
     """
     for name in (*PLACES, *_columns(names)):
-        if name in carried.names:
+        if name in columns:
             raise InputError(f"{path} must not have a column {shown(name)}, for predictions have one; rename it")
 
 

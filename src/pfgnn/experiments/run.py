@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from lightning_fabric import Fabric
@@ -240,29 +240,40 @@ def evaluate_run(directory: Path, *, device: str = "auto", overrides: tuple[str,
             f"{config.data.name} must be the data of the run, with checksum {record['data']}, but its checksum is "
             f"{this.checksum}; check that PFGNN_DATA is set as it was in the training"
         )
-    model, scaler = load_weights(directory, record["selected"])
-    return this.evaluate(model.to(this.fabric.device), scaler)
+    trained = load_weights(directory, record["selected"])
+    return this.evaluate(trained.model.to(this.fabric.device), trained.scaler)
 
 
-def load_weights(directory: Path, selected: str) -> tuple[nn.Module, Standardise | None]:
+class Trained(NamedTuple):
+    """The model of a finished run.
+
+    Fields:
+        model: The model, in evaluation mode.
+        scaler: Maps predictions back to the units of the targets; None if the targets were not standardised.
+        inputs: What the model needs to know about its data.
+    """
+
+    model: nn.Module
+    scaler: Standardise | None
+    inputs: Inputs
+
+
+def load_weights(directory: Path, selected: str) -> Trained:
     """Load the model of a finished run. The data is not needed.
 
     Args:
         directory: Run directory.
         selected: "best" for the best weights, otherwise the last weights are loaded.
-
-    Returns:
-        The model, and the map of its predictions back to the units of the targets; None if the targets were not
-        standardised.
     """
     path = directory / (files.BEST if selected == "best" else files.LAST)
     tensors, state = files.read_checkpoint(path)
     config = read_config(directory / CONFIG)
     with reading(path, "be the checkpoint of a run"):
-        model = build_model(config.model, Inputs.from_json(state["identity"]["inputs"]), config.seed)
+        inputs = Inputs.from_json(state["identity"]["inputs"])
+        model = build_model(config.model, inputs, config.seed)
         files.load_model(model, files.owned("model", tensors), path)
         target = files.owned("target", tensors)
-        return model.eval(), Standardise(target["mean"], target["std"]) if target else None
+        return Trained(model.eval(), Standardise(target["mean"], target["std"]) if target else None, inputs)
 
 
 def checksum(dataset: Dataset) -> str:

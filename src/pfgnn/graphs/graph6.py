@@ -5,6 +5,8 @@ requires that the padding bits of graph6 are zero. Other padding bits raise an e
 damaged.
 """
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy.typing as npt
 
 from pfgnn.argument_checks import checked
 from pfgnn.errors import InputError, shown
-from pfgnn.files import read_text
+from pfgnn.files import text_lines
 from pfgnn.graphs.arrays import Array, IntArray, pairs_at
 from pfgnn.graphs.checks import check_claimed_nodes
 from pfgnn.graphs.graph import Graph
@@ -99,7 +101,7 @@ def read_graph6(path: str | Path, most: int | None = None) -> list[Graph]:
     """
     file = Path(path)
     graphs = []
-    for number, body in list(graph6_lines(file).items())[:most]:
+    for number, body in islice(graph6_lines(file), most):
         try:
             graphs.append(from_line(body))
         except (ValueError, MemoryError) as error:
@@ -107,11 +109,11 @@ def read_graph6(path: str | Path, most: int | None = None) -> list[Graph]:
     return graphs
 
 
-def graph6_lines(file: Path) -> dict[int, str]:
-    """The graph6 and sparse6 strings of a file without headers, by the number of their line, from 1."""
-    lines = enumerate(read_text(file).splitlines(), start=1)
-    bodies = {number: line.strip().removeprefix(GRAPH6_HEADER).removeprefix(SPARSE6_HEADER) for number, line in lines}
-    return {number: body for number, body in bodies.items() if body}
+def graph6_lines(file: Path) -> Iterator[tuple[int, str]]:
+    """The graph6 and sparse6 strings of a file, without headers: the number of each line, from 1, and its string."""
+    for number, line in enumerate(text_lines(file), start=1):
+        if body := line.strip().removeprefix(GRAPH6_HEADER).removeprefix(SPARSE6_HEADER):
+            yield number, body
 
 
 def from_line(body: str) -> Graph:

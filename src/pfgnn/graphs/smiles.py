@@ -1,5 +1,7 @@
 """Molecules as graphs: read and write SMILES (extra `chem`)."""
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -8,7 +10,7 @@ import numpy as np
 
 from pfgnn.argument_checks import checked
 from pfgnn.errors import InputError, MissingPackageError, shown
-from pfgnn.files import read_text
+from pfgnn.files import text_lines
 from pfgnn.graphs.graph import Graph
 
 BOND_TYPES = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 4}
@@ -93,7 +95,7 @@ def read_smiles(path: str | Path, most: int | None = None) -> list[Graph]:
     """
     file = Path(path)
     graphs = []
-    for number, smiles, _ in smiles_lines(file)[:most]:
+    for number, smiles, _ in islice(smiles_lines(file), most):
         try:
             graphs.append(from_smiles(smiles))
         except ValueError as error:
@@ -101,11 +103,11 @@ def read_smiles(path: str | Path, most: int | None = None) -> list[Graph]:
     return graphs
 
 
-def smiles_lines(file: Path) -> list[tuple[int, str, str]]:
+def smiles_lines(file: Path) -> Iterator[tuple[int, str, str]]:
     """The lines of a file of SMILES: the number of each line, from 1, its SMILES, and the text after it."""
-    lines = enumerate(read_text(file).splitlines(), start=1)
-    words = [(number, line.split(maxsplit=1)) for number, line in lines]
-    return [(number, found[0], "".join(found[1:])) for number, found in words if found]
+    for number, line in enumerate(text_lines(file), start=1):
+        if words := line.strip().split(maxsplit=1):
+            yield number, words[0], "".join(words[1:])
 
 
 def _bond_number(bond: Any, smiles: str) -> int:

@@ -137,10 +137,11 @@ class GraphModel(nn.Module, ABC):
 
     def _encode_edges(self, graph: GraphBatch, dtype: torch.dtype, strict: bool) -> Tensor | None:
         edge_attr = graph.edge_attr
-        refinements = [part for part in self.modules() if isinstance(part, Refine)]
+        refinements = (part for part in self.modules() if isinstance(part, Refine))
         if edge_attr is not None and not any(part.reads_edge_attr for part in refinements):
+            first = next(part for part in self.modules() if isinstance(part, Refine))
             raise InputError(
-                f"edge_attr was given, but the backbone {type(refinements[0].backbone).__name__} does not read it; "
+                f"edge_attr was given, but the backbone {type(first.backbone).__name__} does not read it; "
                 "leave it out, or take one that does, such as GINE, PNA(edges=True) or MPNN"
             )
         if self.encode_edges is None:

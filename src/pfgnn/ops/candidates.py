@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.ops.dispatch import fast
-from pfgnn.ops.segments import Segments, segment_sum, spread
+from pfgnn.ops.segments import Segments
 
 UNIT = 2**40  # a weight is an integer multiple of 1 / UNIT; sums over up to 2^22 graphs then fit 64 bits
 TICK = 2**36  # a probability is an integer multiple of 1 / TICK; the probabilities of a graph sum to at most K
@@ -35,9 +35,10 @@ def smooth(signal: Tensor, rounds: int, sources: Segments, targets: Segments, no
         if kernels.fits(nodes, targets):
             return kernels.smooth(signal, rounds, sources, targets, nodes)
     degree = targets.counts
+    joined, twice = degree > 0, (2 * degree).clamp(min=1)
     for _ in range(rounds):
-        around = segment_sum(spread(signal, sources), targets)
-        signal = torch.where(degree > 0, (degree * signal + around) // (2 * degree).clamp(min=1), signal)
+        both = (degree * signal).index_add(0, targets.index, signal.index_select(0, sources.index))
+        signal = torch.where(joined, both // twice, signal)
     return signal
 
 

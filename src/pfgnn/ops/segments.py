@@ -62,6 +62,8 @@ def spread(values: Tensor, segments: Segments) -> Tensor:
 
     The gradient is a :func:`segment_sum`. The gradient of torch's own indexing would sort the index.
     """
+    if not (values.requires_grad and torch.is_grad_enabled()):
+        return values.index_select(0, segments.index)
     return apply(_Spread, values, segments)
 
 

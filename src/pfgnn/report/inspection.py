@@ -52,7 +52,7 @@ def read_graphs(path: Path, most: int | None = None) -> tuple[list[Graph], int]:
         known = ", ".join((*GRAPH6, *MOLECULES))
         raise InputError(f"{path} must end in one of {known}, but it ends in {shown(path.suffix)}")
     molecules = ending(path) in MOLECULES
-    total = len(smiles_lines(path) if molecules else graph6_lines(path))
+    total = sum(1 for _ in (smiles_lines(path) if molecules else graph6_lines(path)))
     if not total:
         raise InputError(f"{path} must hold one graph per line, but it holds no graph")
     return (read_smiles if molecules else read_graph6)(path, most), total

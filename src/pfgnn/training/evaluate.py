@@ -86,7 +86,8 @@ class Forward:
         """
         rows = len(batch.batch) if batch.node_level else batch.real_graphs
         was_training = self.model.training
-        self.model.eval()
+        if was_training:  # setting the mode of all parts takes longer than some of the layers
+            self.model.eval()
         number = torch.tensor(seed, device=self.fabric.device)
         try:
             if self.replayed is None:
@@ -95,7 +96,8 @@ class Forward:
             assert replayed is not None
             return replayed[:rows].clone()
         finally:
-            self.model.train(was_training)
+            if was_training:
+                self.model.train()
 
     def _predict(self, batch: GraphBatch, seed: Tensor) -> Tensor:
         with self.fabric.autocast():
@@ -104,7 +106,9 @@ class Forward:
         return torch.cat([prediction, output.embedding.float()], -1) if self.embed else prediction
 
 
-def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int) -> Tensor:
+def predict(
+    forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int, names: Indices | None = None
+) -> Tensor:
     """One draw of the predictions, [G, C] or [N, C] in the order of ``graphs``, on the CPU. All must be finite.
 
     Each device predicts a share of the graphs, and all devices get all predictions.
@@ -115,6 +119,7 @@ def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, num
         graphs: Numbers of the graphs to predict.
         draws: How to draw.
         number: Number of the draw, from 0.
+        names: What each graph is called in messages, in the order of ``graphs``. By default its number.
     """
     fabric = forward.fabric
     own = graphs[fabric.global_rank :: fabric.world_size]
@@ -129,7 +134,7 @@ def predict(forward: Forward, data: Resident, graphs: Indices, draws: Draws, num
         rows.append(predicted[new] if data.node_level and new is not None else predicted)
     mine = torch.cat(rows)
     found = _in_order(data, graphs, [part.cpu() for part in gather_rows(fabric, mine if len(own) else mine[:0])])
-    check_predictions(found, data, graphs, forward.model)
+    check_predictions(found, data, graphs, forward.model, names)
     return found
 
 

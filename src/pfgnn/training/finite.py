@@ -11,7 +11,9 @@ from pfgnn.errors import DivergedError, InputError
 from pfgnn.training.step import Step
 
 
-def check_predictions(prediction: Tensor, data: Resident, graphs: Indices, model: nn.Module) -> None:
+def check_predictions(
+    prediction: Tensor, data: Resident, graphs: Indices, model: nn.Module, names: Indices | None = None
+) -> None:
     """Raise an error if a prediction is NaN or infinite.
 
     Args:
@@ -19,6 +21,7 @@ def check_predictions(prediction: Tensor, data: Resident, graphs: Indices, model
         data: The dataset.
         graphs: Numbers of the graphs.
         model: The model that made the predictions.
+        names: What each graph is called in messages, in the order of ``graphs``. By default its number.
     """
     finite = prediction.isfinite()
     if finite.all():
@@ -30,7 +33,8 @@ def check_predictions(prediction: Tensor, data: Resident, graphs: Indices, model
             "a smaller training.learning_rate or training.clip may help"
         )
     row, column = (~finite).nonzero()[0].tolist()
-    of_row = graphs.repeat(data.node_counts[graphs]) if data.node_level else graphs
+    called = graphs if names is None else names
+    of_row = called.repeat(data.node_counts[graphs]) if data.node_level else called
     wrong = len(np.unique(of_row[(~finite).any(1).numpy()]))
     raise InputError(
         f"a prediction must be finite, but that of graph {of_row[row]} is {float(prediction[row, column])} "

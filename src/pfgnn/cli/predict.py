@@ -1,0 +1,101 @@
+"""The command predict. It checks its input before it imports torch, which takes seconds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import Progress
+
+from pfgnn.cli.bars import bar_columns
+from pfgnn.cli.console import console
+from pfgnn.cli.threads import Threads, use_threads
+from pfgnn.cli.train import Device, Directory
+from pfgnn.errors import InputError
+from pfgnn.interrupts import ending_as_interrupts
+from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
+from pfgnn.workers import MOST_PROCESSES
+
+if TYPE_CHECKING:
+    from pfgnn.experiments.prediction_table import Predictions
+
+REJECTS_SHOWN = 20  # rejected lines that are printed
+
+
+def predict(
+    directory: Directory,
+    path: Annotated[
+        Path,
+        typer.Argument(help="New graphs: graph6, sparse6 (.g6, .s6), SMILES (.csv, .tsv, .smi) or packed (.pfgnn)."),
+    ],
+    out: Annotated[Path, typer.Option(help="CSV table to write.")] = Path("predictions.csv"),
+    draws: Annotated[int, typer.Option(help=f"Independent draws to average, 2 to {MOST_DRAWS}.")] = 16,
+    particles: Annotated[
+        int | None,
+        typer.Option(help=f"K, number of particles, at most {MOST_PARTICLES}; by default as the run was tested."),
+    ] = None,
+    smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
+    on_error: Annotated[
+        str, typer.Option(help="What to do with a line that cannot be read: fail, or skip, which predicts nothing.")
+    ] = "fail",
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST_PROCESSES, help="Processes that make graphs; by default all cores if it pays."),
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Predict new graphs with a trained model. Each output has its Monte Carlo noise; the columns of a CSV are kept."""
+    from pfgnn.experiments.run_directory import read_record
+
+    check_draws(draws, particles)
+    read_record(directory)
+    path.stat()  # both lines raise at once if a file is missing
+    if out.is_dir() or out.resolve() == path.resolve():
+        raise InputError(f"out must be a file other than the one to read, but it is {out}")
+
+    use_threads(threads)
+    from pfgnn.experiments.predict import load_run
+    from pfgnn.experiments.prediction_table import write_table
+
+    rejects = Rejects()
+    with ending_as_interrupts(), Progress(*bar_columns("graphs"), console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        run = load_run(directory, device)
+        pieces = run.predict_file(
+            path,
+            draws,
+            particles,
+            smiles_column=smiles_column,
+            on_error=on_error,
+            processes=processes,
+            progress=lambda done, count: bar.update(task, completed=int(done), total=count),
+        )
+        rows = write_table(out, rejects.noted(pieces))
+    rejects.show()
+    what = "nodes" if run.task.level == "node" else "graphs"
+    console.print(f"Wrote {rows} {what}, means of {draws} draws, to {out}.", markup=False)
+    console.print("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
+
+
+class Rejects:
+    """The lines of a file that could not be read: how many, and the first ones."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: list[str] = []
+
+    def noted(self, pieces: "Iterator[Predictions]") -> "Iterator[Predictions]":
+        """The pieces, whose rejected lines are noted."""
+        for piece in pieces:
+            self.count += len(piece.rejects)
+            for line, reason in piece.rejects[: REJECTS_SHOWN - len(self.first)]:
+                self.first.append(f"line {line}: {reason}")
+            yield piece
+
+    def show(self) -> None:
+        """Print the first lines with their reasons, and the number of all."""
+        for line in self.first:
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
+        if self.count:
+            console.print(f"{self.count} lines were rejected and have no prediction.")

@@ -1,0 +1,222 @@
+"""New graphs for a finished run, read from a file piece by piece. It needs no torch, for it runs in small processes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from pfgnn.data.convert import Reject
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.molecules import FEATURES, Molecule, pack_molecules
+from pfgnn.data.table_file import SMILES, TABLES, Table, open_table
+from pfgnn.errors import InputError, shown
+from pfgnn.experiments.needs import Needs
+from pfgnn.files import ending
+from pfgnn.graphs.arrays import IntArray
+from pfgnn.graphs.graph import Graph
+from pfgnn.graphs.graph6 import from_line, graph6_lines
+
+GRAPH6 = (".g6", ".s6")
+PIECE = 1024  # graphs that a process makes at a time, or a few more, so that a piece has whole batches
+MOST_TEXT = 2**22  # characters after which a piece ends with the next batch
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+class NewGraphs(NamedTuple):
+    """Graphs for a model, made from a piece of a file.
+
+    Fields:
+        first: Number of the first graph in the file, from 0.
+        total: Number of graphs of the piece.
+        read: Numbers of the graphs that could be read, counted from the first.
+        dataset: These graphs. None if there are none.
+        rows: The cells of each row of a table; empty for other files.
+        rejects: The lines that could not be read.
+    """
+
+    first: int
+    total: int
+    read: IntArray
+    dataset: Dataset | None
+    rows: Sequence[Sequence[str]] = ()
+    rejects: Sequence[Reject] = ()
+
+
+class Piece(NamedTuple):
+    """Some consecutive rows of a file.
+
+    Fields:
+        first: Number of the first row, from 0.
+        lines: Number of the line of each row, from 1.
+        rows: The cells of each row.
+    """
+
+    first: int
+    lines: list[int]
+    rows: list[list[str]]
+
+
+class Source(NamedTuple):
+    """The graphs of a file.
+
+    Fields:
+        total: Number of graphs.
+        columns: Names of the columns of a table; empty for other files.
+        pieces: Reads the file in pieces, given the number of graphs in a batch.
+        make: Makes graphs from a piece. It can be sent to another process.
+        costly: Whether this takes so long that other processes help.
+    """
+
+    total: int
+    columns: Sequence[str]
+    pieces: Callable[[int], Iterator[Any]]
+    make: Callable[[Any], NewGraphs]
+    costly: bool
+
+
+def open_source(path: Path, needs: Needs, smiles_column: str = "smiles", fail: bool = True) -> Source:
+    """Look through a file of graphs: count them, and check what can be checked without making them.
+
+    Args:
+        path: File of the graphs: graph6 or sparse6 (.g6, .s6), a table with SMILES (.csv, .tsv), SMILES (.smi), or a
+            packed dataset (.pfgnn). All but the last may be gzipped.
+        needs: What the graphs must be.
+        smiles_column: Name of the column of SMILES in a CSV file.
+        fail: Whether a line that cannot be read is an error. Otherwise it is rejected.
+    """
+    if path.suffix == ".pfgnn":
+        return _packed(path, needs)
+    if ending(path) in GRAPH6:
+        rows: Callable[[], Iterator[tuple[int, list[str]]]] = partial(_graph6_rows, path)
+        make = partial(_make_graphs, path, needs, fail)
+        count, what = sum(1 for _ in rows()), "graph"
+        columns: list[str] = []
+    elif ending(path) in (*TABLES, *SMILES):
+        table = open_table(path)
+        rows, columns = table.read, table.header
+        make = partial(_make_molecules, table, table.place(smiles_column), needs, fail)
+        count, what = _count(table, fail), "molecule"
+        needs.check_molecules()
+    else:
+        known = ", ".join((*GRAPH6, *TABLES, *SMILES, ".pfgnn"))
+        raise InputError(f"{path} must end in one of {known}, but it ends in {shown(path.suffix)}")
+    if not count:
+        raise InputError(f"{path} must hold one {what} per line, but it holds no {what}")
+    return Source(count, columns, lambda batch: cut(rows(), batch), make, costly=True)
+
+
+def cut(rows: Iterator[tuple[int, list[str]]], batch: int) -> Iterator[Piece]:
+    """Cut the rows of a file into pieces of whole batches.
+
+    Args:
+        rows: Number of the line and cells of each row.
+        batch: Number of graphs in a batch.
+    """
+    piece, text = Piece(0, [], []), 0
+    for line, row in rows:
+        piece.lines.append(line)
+        piece.rows.append(row)
+        text += sum(map(len, row))
+        count = len(piece.lines)
+        if count % batch == 0 and (count >= PIECE or text >= MOST_TEXT):
+            yield piece
+            piece, text = Piece(piece.first + count, [], []), 0
+    if piece.lines:
+        yield piece
+
+
+def _count(table: Table, fail: bool) -> int:
+    """Number of rows. With ``fail``, raise an InputError for the first one that has other cells than the header."""
+    count = 0
+    for line, row in table.read():
+        count += 1
+        if fail and len(row) != len(table.header):
+            _attempt(table.path, line, table.check_row, row)
+    return count
+
+
+def _graph6_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    return ((line, [body]) for line, body in graph6_lines(path))
+
+
+def _make_graphs(path: Path, needs: Needs, fail: bool, piece: Piece) -> NewGraphs:
+    """Make graphs from lines of graph6 or sparse6."""
+
+    def pack(graphs: list[Graph], numbers: IntArray) -> Dataset:
+        y = needs.targets([graph.num_nodes for graph in graphs])
+        return Dataset.from_graphs(graphs, y, needs.task, key=numbers)
+
+    return _make(path, needs, fail, piece._replace(rows=[]), [body for [body] in piece.rows], from_line, pack)
+
+
+def _make_molecules(table: Table, place: int, needs: Needs, fail: bool, piece: Piece) -> NewGraphs:
+    """Make graphs from rows of a table with SMILES."""
+    features = needs.check_molecules()
+
+    def read(row: list[str]) -> Molecule:
+        table.check_row(row)
+        return FEATURES[features].featurise(row[place])
+
+    def pack(molecules: list[Molecule], numbers: IntArray) -> Dataset:
+        y = needs.targets([len(molecule.x) for molecule in molecules])
+        return pack_molecules(molecules, y, features, needs.task, key=numbers)
+
+    return _make(table.path, needs, fail, piece, piece.rows, read, pack)
+
+
+def _make(
+    path: Path,
+    needs: Needs,
+    fail: bool,
+    piece: Piece,
+    items: Sequence[Item],
+    read: Callable[[Item], Made],
+    pack: Callable[[list[Made], IntArray], Dataset],
+) -> NewGraphs:
+    """Read each item, and pack what could be read. The draws of a graph depend on its number in the file."""
+    graphs: list[Made] = []
+    numbers: list[int] = []
+    rejects: list[Reject] = []
+    for number, (line, item) in enumerate(zip(piece.lines, items, strict=True)):
+        found = _attempt(path, line, read, item, fail)
+        if isinstance(found, Reject):
+            rejects.append(found)
+        else:
+            graphs.append(found)
+            numbers.append(number)
+    chosen = np.array(numbers, dtype=np.int64)
+    dataset = needs.fit(pack(graphs, piece.first + chosen), str(path)) if graphs else None
+    return NewGraphs(piece.first, len(items), chosen, dataset, piece.rows, rejects)
+
+
+def _attempt(path: Path, line: int, read: Callable[[Item], Made], item: Item, fail: bool = True) -> Made | Reject:
+    """Read what a line holds. If it cannot be read, raise an InputError with its number, or return a reject."""
+    try:
+        return read(item)
+    except (ValueError, MemoryError) as error:
+        if fail:
+            raise InputError(f"{path}, line {line}: {error}") from None
+        return Reject(line, str(error))
+
+
+def _packed(path: Path, needs: Needs) -> Source:
+    dataset = Dataset.open(path)
+    level, found = ("node" if task.level == "node" else "graph" for task in (needs.task, dataset.task))
+    if level != found:
+        raise InputError(f"{path} must have a task at {level} level, as the run has, but it is at {found} level")
+
+    def pieces(batch: int) -> Iterator[tuple[int, Dataset]]:
+        size = -(-PIECE // batch) * batch
+        for first in range(0, len(dataset), size):
+            yield first, dataset[first : first + size]
+
+    return Source(len(dataset), [], pieces, partial(_make_packed, path, needs), costly=needs.encoded > 0)
+
+
+def _make_packed(path: Path, needs: Needs, piece: tuple[int, Dataset]) -> NewGraphs:
+    first, dataset = piece
+    return NewGraphs(first, len(dataset), np.arange(len(dataset)), needs.fit(dataset, str(path)))
