@@ -51,6 +51,7 @@ SCRIPT = {
     "batches of 512": "training.batch_size=512",
     "weight decay": "training.weight_decay=3.0e-6",
 }
+PRECISIONS = {name: (f"training.precision={name}",) for name in ("float32", "tf32", "bf16")}
 MOST_CENTRAL = ("model.policy=centrality", "model.sampling=top")
 POLICIES = {
     "uniform": (),
