@@ -57,8 +57,8 @@ def train(
     if not (out / RECORD).exists():  # a finished run does not need its data
         check_data(chosen.data)
 
-    use_threads(threads)
     with going_on("--resume", instead_of=["--resume-previous"]):
+        use_threads(threads)
         from pfgnn.experiments.run import run
 
         with progress_bar() as report:
