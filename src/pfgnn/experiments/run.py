@@ -1,5 +1,6 @@
 """Do one run of a config. Its directory holds the config, the metrics, the checkpoints and the record of the result."""
 
+import shlex
 import time
 import zlib
 from collections.abc import Callable
@@ -266,7 +267,11 @@ def load_weights(directory: Path, selected: str) -> Trained:
         selected: "best" for the best weights, otherwise the last weights are loaded.
     """
     path = directory / (files.BEST if selected == "best" else files.LAST)
-    tensors, state = files.read_checkpoint(path)
+    try:
+        tensors, state = files.read_checkpoint(path)
+    except files.DamagedCheckpointError as error:
+        again = shlex.join(["pfgnn", "train", str(directory / CONFIG), "--out", f"{directory}-again"])
+        raise InputError(f"{error}; train the model again with: {again}") from None
     config = read_config(directory / CONFIG)
     with reading(path, "be the checkpoint of a run"):
         inputs = Inputs.from_json(state["identity"]["inputs"])
