@@ -17,8 +17,9 @@ from pfgnn.data.loader import Indices
 from pfgnn.data.task import Task
 from pfgnn.experiments.config import EvaluationConfig, ModelConfig
 from pfgnn.experiments.config_file import read_config, write_config
+from pfgnn.experiments.finished_run import load_weights
 from pfgnn.experiments.prediction_table import Columns
-from pfgnn.experiments.run import load_weights, run
+from pfgnn.experiments.run import run
 from pfgnn.graphs import to_graph6
 from pfgnn.model.rivals import Alone
 from pfgnn.training.devices import make_fabric

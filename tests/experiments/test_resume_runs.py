@@ -16,7 +16,8 @@ from tests.training.training_samples import graphs
 from pfgnn.data import Dataset
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
-from pfgnn.experiments.run import evaluate_run, run
+from pfgnn.experiments.finished_run import evaluate_run
+from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import Resume, read_record, read_run_config, with_absolute_path
 from pfgnn.graphs import to_graph6
 from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS, Checkpoint, read_checkpoint, write_checkpoint

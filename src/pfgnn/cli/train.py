@@ -99,7 +99,7 @@ def evaluate(
     check_data(data)
 
     use_threads(threads)
-    from pfgnn.experiments.run import evaluate_run
+    from pfgnn.experiments.finished_run import evaluate_run
 
     found = evaluate_run(directory, device=device, overrides=overrides)
     print_results(found)
