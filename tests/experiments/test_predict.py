@@ -186,6 +186,7 @@ def test_every_table_that_can_be_converted_can_be_predicted(molecules: Path, tmp
     [
         ("name\nCCO\n", r"new\.csv has no column 'smiles', but has: name"),
         ("", r"new\.csv must have at least one line, but it is empty"),
+        ("Smiles\nCCO\n", r"new\.csv has no column 'smiles', .*; did you mean --smiles-column Smiles\?"),
         ("smiles\n", r"new\.csv must hold one molecule per line, but it holds no molecule"),
         (
             "smiles\nCCO\nC(C\n",
