@@ -14,7 +14,7 @@ import pfgnn.model as public
 from pfgnn.data import Dataset, GraphBatch
 from pfgnn.errors import InputError, InputTypeError, PFGNNError
 from pfgnn.graphs import Graph
-from pfgnn.model import GIN, PFGNN, ByDistance, NoResampling, PerParticle, SoftResampling, UniformPolicy
+from pfgnn.model import GIN, PFGNN, ByDistance, MeanParticle, NoResampling, PerParticle, SoftResampling, UniformPolicy
 from pfgnn.model.backbones.stack import Options as StackOptions
 from pfgnn.model.readout import Options as ReadoutOptions
 from pfgnn.model.rivals import GNNML3, PPGN, RNI, Alone, ChebNet
@@ -204,3 +204,12 @@ def test_tensors_that_are_not_dense_are_refused(tensor: Tensor) -> None:
 def test_a_backbone_in_the_place_of_another_part(name: str) -> None:
     with pytest.raises(InputTypeError, match=f"^{name} must .*GIN"):
         PFGNN(GIN(8), 1, **{name: cast(Any, GIN(8))})
+
+
+def test_a_readout_for_the_model_of_the_paper_has_its_own_settings() -> None:
+    readout = MeanParticle(8, 3, 1, pool="sum", second_moment=True)
+    assert PFGNN.paper(GIN(8), 1, readout=readout).readout is readout
+    wrong: list[dict[str, Any]] = [{"second_moment": True}, {"pool": "sum"}, {"level": "node"}]
+    for settings in wrong:
+        with pytest.raises(InputError, match="level, pool and second_moment must be set in the readout if one is give"):
+            PFGNN.paper(GIN(8), 1, readout=readout, **settings)
