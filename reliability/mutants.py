@@ -17,6 +17,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ FILES = (
     *(SOURCE / "training" / f"{name}.py" for name in ("objective", "distinguish", "checkpoint_file", "checkpoints")),
 )
 SECONDS = 120  # a mutant that takes longer counts as killed, for it hangs
-MOST_TESTS = 40  # of those that run a line, the first ones in the files closest to the mutant
+MOST_TESTS = 40  # that run the line: so many in files of a similar name, and so many in others; and all known results
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -117,7 +118,8 @@ def _fits(node: ast.expr) -> bool:
 def _change(node: ast.expr) -> None:
     if isinstance(node, ast.Constant):
         assert isinstance(node.value, int | float)
-        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
+        more = node.value + 1
+        node.value = not node.value if isinstance(node.value, bool) else 2 * node.value if more == node.value else more
     elif isinstance(node, ast.Compare):
         node.ops = [COMPARISONS[type(node.ops[0])]()]
     elif isinstance(node, ast.BinOp):
@@ -144,6 +146,18 @@ def _scopes(mutant: Mutant) -> Iterator[range]:
     yield range(1, text.count("\n") + 2)
 
 
+def closest(tests: list[str], mutant: Mutant) -> list[str]:
+    """Those of the tests that are most likely to notice a mutant; see :meth:`Tests.of`."""
+    near = [test for test in tests if f"test_{mutant.path.stem}" in test or f"test_{mutant.path.parent.stem}" in test]
+    known = [test for test in tests if "known_results" in test]
+    by_file: dict[str, list[str]] = {}
+    for test in tests:
+        if test not in near and test not in known:
+            by_file.setdefault(test.partition("::")[0], []).append(test)
+    in_turns = [test for row in zip_longest(*by_file.values()) for test in row if test is not None]
+    return [*near[:MOST_TESTS], *known, *in_turns[:MOST_TESTS]]
+
+
 class Tests:
     """Which tests run which lines, learned by one run of the fast tests."""
 
@@ -156,7 +170,7 @@ class Tests:
         self.data.read()
 
     def of(self, mutant: Mutant) -> list[str]:
-        """The tests to run, those in files of a similar name first, then those of known results.
+        """The tests to run: those in files of a similar name, all known results, and some of every other file.
 
         A default value and a constant are read when the file is imported, by no test. For them the tests of all lines
         of the function, the class or the file are taken.
@@ -165,8 +179,7 @@ class Tests:
         for lines in _scopes(mutant):
             tests = sorted({test.partition("|")[0] for line in lines for test in by_line.get(line, []) if test})
             if tests:
-                near = f"test_{mutant.path.stem}"
-                return sorted(tests, key=lambda test: (near not in test, "known_results" not in test))[:MOST_TESTS]
+                return closest(tests, mutant)
         return []
 
 

@@ -18,6 +18,7 @@ from pfgnn.errors import (
     PFGNNError,
     explain,
     is_bug,
+    nearest,
     shown,
 )
 
@@ -136,3 +137,10 @@ def test_no_message_quotes_a_value_of_any_length() -> None:
         if isinstance(node, ast.FormattedValue) and node.conversion == ord("r")
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("Smiles", "smiles"), ("SMILES", "smiles"), ("smile", "smiles"), ("logp", "LogP"), ("mol", None)]
+)
+def test_a_similar_name_is_found_whatever_its_case(name: str, near: str | None) -> None:
+    assert nearest(name, ["smiles", "LogP", "id"]) == near

@@ -1,13 +1,17 @@
 """Signals that wait until it is safe to stop."""
 
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from pfgnn import interrupts
-from pfgnn.interrupts import ENDING, Interrupts, Stopped, ending_as_interrupts, stop
+from pfgnn.interrupts import ENDING, Interrupts, Stop, Stopped, blocked, handled
+
+STOP = Stop(lambda: None)
 
 
 @pytest.fixture(autouse=True)
@@ -93,8 +97,8 @@ def test_where_it_may_interrupt_it_does_and_what_follows_is_safe_again(before: b
 
 @pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
 def test_ending_signals_interrupt_and_are_held_back_too(number: signal.Signals) -> None:
-    with ending_as_interrupts():
-        assert signal.getsignal(number) is stop
+    with handled(STOP, *ENDING):
+        assert signal.getsignal(number) is STOP
         assert held_back(lambda held: signal.raise_signal(number)) == number
         with pytest.raises(Stopped):
             signal.raise_signal(number)
@@ -109,7 +113,7 @@ def test_handlers_of_others_stay() -> None:
 
     signal.signal(signal.SIGTERM, own)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with ending_as_interrupts(), Interrupts().held_back():
+    with handled(STOP, signal.SIGINT, *ENDING), Interrupts().held_back():
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGINT)
     assert came == [signal.SIGTERM]
@@ -119,10 +123,35 @@ def test_another_thread_leaves_all_handlers_alone() -> None:
     seen: list[object] = []
 
     def work() -> None:
-        with ending_as_interrupts(), Interrupts().held_back():
+        with handled(STOP, signal.SIGINT, *ENDING), Interrupts().held_back():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
     assert seen == [signal.default_int_handler]
+
+
+def test_a_handler_takes_the_place_of_another_one_for_a_while() -> None:
+    inner = Stop(lambda: None)
+    with handled(STOP, signal.SIGINT):
+        with handled(inner, signal.SIGINT):
+            assert signal.getsignal(signal.SIGINT) is inner
+        assert signal.getsignal(signal.SIGINT) is STOP
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows cannot block signals")
+def test_a_blocked_ctrl_c_comes_later_and_not_to_a_process_that_was_started_meanwhile() -> None:
+    done = []
+    child = "import signal; signal.raise_signal(signal.SIGINT); print('unharmed')"
+
+    def work() -> None:
+        with blocked():
+            signal.raise_signal(signal.SIGINT)
+            run = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True)
+            done.append(run.stdout)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["unharmed\n"]

@@ -5,6 +5,8 @@ Each class also derives from a built-in exception, so `except ValueError` still 
 
 import reprlib
 import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 LONGEST_QUOTE = 80  # characters of a value that a message quotes
 LONGEST_MESSAGE = 1000  # characters of a message that the user sees
@@ -51,6 +53,13 @@ def cut(text: str, most: int) -> str:
     """The text on one line, with an ellipsis at its end if it has more than ``most`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def nearest(name: object, names: Iterable[str]) -> str | None:
+    """The most similar one of some names, whatever their case; None if none is similar."""
+    folded = {other.casefold(): other for other in names}
+    near = get_close_matches(str(name).casefold(), folded, n=1)
+    return folded[near[0]] if near else None
 
 
 def is_bug(error: Exception) -> bool:

@@ -1,14 +1,17 @@
 """Ctrl-C and the signals that end a process, held back while work must not be interrupted."""
 
+import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 # SIGHUP, which Windows does not have, comes when a terminal is closed.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+SHOW_CURSOR = "\x1b[?25h"  # a progress bar hides it
 REPEATED = 1.0  # seconds in which a second signal is a copy of the first: a terminal and torchrun both send one
 
 
@@ -24,22 +27,61 @@ class Stopped(KeyboardInterrupt):
         self.number = number
 
 
-def stop(number: int, frame: FrameType | None = None) -> None:
-    """Raise :class:`Stopped`. This is a signal handler."""
-    raise Stopped(number)
+class Stop:
+    """A signal handler that raises :class:`Stopped`. While something is imported, it ends the process at once instead.
+
+    An exception in the middle of an import may get lost: C code and callbacks of weak references drop it, or turn it
+    into another one.
+
+    Args:
+        say: Prints the last words of a process that ends at once.
+        at_once: Whether to end the process at once in any case.
+    """
+
+    def __init__(self, say: Callable[[], None], at_once: bool = False) -> None:
+        self.say, self.at_once = say, at_once
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        if not self.at_once and not _importing(frame):
+            raise Stopped(number)
+        if sys.stdout.isatty():
+            sys.stdout.write(SHOW_CURSOR)
+        sys.stdout.flush()
+        self.say()
+        os._exit(128 + number)
 
 
 @contextmanager
-def ending_as_interrupts() -> Iterator[None]:
-    """Let the signals that end a process raise :class:`Stopped`. A signal that has a handler or is ignored stays so."""
-    replaced = [number for number in ENDING if _in_main_thread() and signal.getsignal(number) == signal.SIG_DFL]
+def handled(stop: Stop, *numbers: int) -> Iterator[None]:
+    """Let a handler take signals. A signal that is ignored, or that others handle, stays so.
+
+    Args:
+        stop: The handler.
+        numbers: Numbers of the signals.
+    """
+    before = {number: signal.getsignal(number) for number in numbers if _in_main_thread()}
+    replaced = {n: handler for n, handler in before.items() if handler == signal.SIG_DFL or _interrupts(handler)}
     for number in replaced:
         signal.signal(number, stop)
     try:
         yield
     finally:
-        for number in replaced:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in replaced.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def blocked() -> Iterator[None]:
+    """Hold back Ctrl-C while processes are started. They never get it: the process that started them ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Interrupts:
@@ -60,9 +102,8 @@ class Interrupts:
 
         A second signal, a second or more after the first, is not held back.
         """
-        interrupting = (signal.default_int_handler, stop)
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
-        replaced = {n: handler for n, handler in handlers.items() if _in_main_thread() and handler in interrupting}
+        replaced = {n: handler for n, handler in handlers.items() if _in_main_thread() and _interrupts(handler)}
         self.pending, self._held = None, True
         for number in replaced:
             signal.signal(number, self._note)
@@ -97,3 +138,17 @@ class Interrupts:
 def _in_main_thread() -> bool:
     """Whether this is the main thread. Only there can a handler be set."""
     return threading.current_thread() is threading.main_thread()
+
+
+def _interrupts(handler: object) -> bool:
+    """Whether a signal handler raises a KeyboardInterrupt."""
+    return handler is signal.default_int_handler or isinstance(handler, Stop)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    """Whether a frame belongs to an import: Python's own code for imports has called it."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False

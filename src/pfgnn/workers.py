@@ -8,7 +8,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pfgnn.argument_checks import check_positive
 from pfgnn.errors import WorkerError
+from pfgnn.interrupts import blocked
 
 MOST_PROCESSES = 256  # more than any machine needs
 
@@ -147,7 +148,7 @@ class _Worker(Generic[Piece, Result]):
         spawn = multiprocessing.get_context("spawn")
         self.connection, theirs = spawn.Pipe()
         self.process: BaseProcess = spawn.Process(target=_serve, args=(function, theirs), daemon=True)
-        with _without_interrupts(), theirs:
+        with blocked(), theirs:
             self.process.start()
         self.pending = 0
 
@@ -184,22 +185,9 @@ class _Worker(Generic[Piece, Result]):
         )
 
 
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Start processes that Ctrl-C, which a terminal sends to all of them, does not reach. The first one ends them."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _serve(function: Callable[[Any], Any], connection: Connection) -> None:
     """The work of a process: apply the function to all pieces that come."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for Windows, where it cannot be blocked
     pieces: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
 
     def receive() -> None:

@@ -1,5 +1,6 @@
 """The data commands as a user meets them."""
 
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,47 @@ def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:
     assert "1 graphs; 1 lines rejected" in done.stdout
     assert len(Dataset.open(tmp_path / "own.pfgnn")) == 1
     assert "1 outputs" in pfgnn("data", "info", tmp_path / "own.pfgnn").stdout
+
+
+def written(folder: Path, graphs: int) -> Path:
+    """A file of graphs, each with a number."""
+    line = '{{"num_nodes": 2, "edges": [[0, 1]], "y": {}.5}}\n'
+    path = folder / "own.jsonl"
+    path.write_text("".join(line.format(number) for number in range(graphs)))
+    return path
+
+
+def test_split_draws_parts_by_its_seed_and_keeps_them_in_the_file(tmp_path: Path) -> None:
+    own, found = written(tmp_path, 20), []
+    for seed in ([], ["--seed", 0], ["--seed", 1]):
+        done = pfgnn("data", "convert", own, "own.pfgnn", "--split", "0.5,0.2,0.3", *seed, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "Parts: 10 train, 4 validation, 6 test, at random with seed " in done.stdout
+        dataset = Dataset.open(tmp_path / "own.pfgnn")
+        found.append({name: graphs.tolist() for name, graphs in dataset.splits.items()})
+        assert sorted(chain(*found[-1].values())) == list(range(20))
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--split 0.8,0.1", "--split must be three shares above 0 that add up to 1, such as 0.8,0.1,0.1, but it is '"),
+        ("--split 0.8,0.1,0.2", "but it is '0.8,0.1,0.2'"),
+        ("--split 1,0,0", "but it is '1,0,0'"),
+        ("--split 1.2,-0.1,-0.1", "but it is '1.2,-0.1,-0.1'"),
+        ("--split nan,0.5,0.5", "but it is 'nan,0.5,0.5'"),
+        ("--split a,b,c", "but it is 'a,b,c'"),
+        ("--split 0.8,0.1,0.1", "--split needs more graphs, for 3 graphs of own give: 2 train, 1 validation, 0 test"),
+        ("--seed 1", "--seed is for --split, which is not given, but it is 1"),
+    ],
+)
+def test_a_wrong_split_is_refused_and_nothing_is_written(tmp_path: Path, options: str, sentence: str) -> None:
+    done = pfgnn("data", "convert", written(tmp_path, 3), "own.pfgnn", *options.split(), cwd=tmp_path)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "own.pfgnn").exists()
 
 
 def test_convert_says_what_it_chose_and_why(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.process import pfgnn
 
-from pfgnn.cli import main
+from pfgnn.cli.app import main
 from pfgnn.errors import InputError, MissingPackageError
 from pfgnn.report import inspection
 
@@ -18,7 +18,7 @@ Failing = Callable[..., tuple[int, str]]
 def failing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Failing:
     """`pfgnn OPTIONS inspect graphs.g6` in this process, where reading the graphs fails: exit status and errors."""
 
-    def call(error: Exception, *options: str) -> tuple[int, str]:
+    def call(error: BaseException, *options: str) -> tuple[int, str]:
         def fail(path: Path, most: int) -> None:
             raise error
 
@@ -71,6 +71,10 @@ def test_debug_shows_the_traceback_and_keeps_the_status(failing: Failing, error:
     assert err.startswith("Traceback (most recent call last):\n")
     assert "in fail\n    raise error\n" in err
     assert err.splitlines()[-1].startswith("pfgnn: ")
+
+
+def test_ctrl_c_ends_with_one_sentence_and_status_130(failing: Failing) -> None:
+    assert failing(KeyboardInterrupt()) == (130, "pfgnn: stopped by Ctrl-C\n")
 
 
 def test_debug_comes_before_the_command(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from tests.experiments.run_samples import packed, small, written
 from tests.training.training_samples import graphs
 
-from pfgnn import cli
+from pfgnn.cli.app import main
 from pfgnn.cli.console import console
 from pfgnn.experiments import run as running
 from pfgnn.graphs import to_graph6
@@ -30,7 +31,7 @@ def pfgnn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
         monkeypatch.setattr(sys, "argv", ["pfgnn", *map(str, arguments)])
         monkeypatch.setattr(console, "_width", 200)
         with pytest.raises(SystemExit) as end:
-            cli.main()
+            main()
         out, err = capsys.readouterr()
         return int(end.value.code or 0), out, err
 
@@ -164,3 +165,23 @@ def test_wrong_input_gets_one_sentence_and_status_2(
     assert err.startswith("pfgnn: ")
     assert sentence in err
     assert err.count("\n") == 1
+
+
+def test_converted_graphs_get_parts_as_the_error_advises(pfgnn: Command, tmp_path: Path) -> None:
+    (tmp_path / "own.g6").write_text(20 * "A_\n")
+    (tmp_path / "labels.txt").write_text("".join(f"{number}.5\n" for number in range(20)))
+    (tmp_path / "own.yaml").write_text("data: {name: own.pfgnn}\nmodel: {width: 4, layers: 1}\ntraining: {epochs: 1}\n")
+    convert = ("data", "convert", "own.g6", "own.pfgnn", "--labels", "labels.txt")
+    train = ("train", "own.yaml", "--device", "cpu")
+    assert pfgnn(*convert)[0] == 0
+    status, _, err = pfgnn(*train, "--out", "none")
+    assert status == 2
+    assert err.startswith("pfgnn: own has no parts, but its part 'train' is wanted; `pfgnn data convert FILE OUT ")
+    advised = re.findall(r"--set '?([^\s']+)", err)
+    assert len(advised) == 3
+    status, _, err_all = pfgnn(*train, "--out", "all", *(word for setting in advised for word in ("--set", setting)))
+    assert status == 0, err_all
+    (option,) = re.findall(r"FILE OUT (--split \S+)`", err)
+    assert pfgnn(*convert, *option.split())[0] == 0
+    status, _, err = pfgnn(*train, "--out", "parts")
+    assert status == 0, err

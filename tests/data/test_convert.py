@@ -88,17 +88,25 @@ def test_one_target_keeps_its_name(tmp_path: Path, values: tuple[float, float], 
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (CSV, {"targets": ["homo"]}, "has no column 'homo', but has: name, smiles, mu, gap$"),
-        (CSV, {"smiles_column": "mol"}, "has no column 'mol', but has: name, smiles, mu, gap$"),
+        (
+            CSV,
+            {"targets": ["homo"]},
+            "has no column 'homo', but has: name, smiles, mu, gap; name a .* --target$",
+        ),
+        (CSV, {"targets": ["Gap"]}, r"has no column 'Gap', .*; did you mean --target gap\?$"),
+        (CSV, {"smiles_column": "mol"}, "has no column 'mol', but has: .*, gap; name a column with --smiles-column$"),
+        (CSV.replace("smiles", "Smiles"), {}, r"has no column 'smiles', .*; did you mean --smiles-column Smiles\?$"),
+        (CSV.replace("smiles", "my SMILES"), {}, r"no column 'smiles', .*did you mean --smiles-column 'my SMILES'\?$"),
         ("smiles\nC\n", {"targets": None}, "must have at least one target besides column 'smiles', but it has none$"),
-        ("smiles,mu,gap\n", {}, "must have at least one graph, but it has none$"),
+        ("smiles,mu,gap\n", {}, "table.csv must have at least one row below its header, but it has none$"),
+        ("smiles,mu,gap\n , \n", {"targets": None}, "at least one row below its header, but it has none$"),
         ("smiles,mu,gap\nC1,0,0\n", {"on_error": "skip"}, "all lines were rejected, line 2 since smiles 'C1' is not"),
         ("", {}, "table.csv must have at least one line, but it is empty$"),
         (CSV, {"kind": "xml"}, "^kind must be one of csv, smi, graph6, jsonl, tu, but it is 'xml'$"),
         (CSV, {"features": "ecfp"}, "^features must be one of ogb, zinc, qm9, but it is 'ecfp'$"),
         (CSV, {"on_error": "ignore"}, "^on_error must be one of fail, skip, but it is 'ignore'$"),
         (CSV, {"task": "ranking"}, "^task must be one of classification, regression, but it is 'ranking'$"),
-        (CSV, {"task": "classification"}, "which takes one column of targets, but there are 2$"),
+        (CSV, {"task": "classification"}, "table.csv: task is .*, which takes one column of targets, but there are 2$"),
     ],
 )
 def test_csv_that_cannot_be_read(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
@@ -124,8 +132,11 @@ def test_graph6_with_labels(tmp_path: Path) -> None:
 
 def test_graph6_rejects_are_collected_by_line(tmp_path: Path) -> None:
     assert graph6(tmp_path, "0\nx\n0,1", on_error="skip").rejects == [
-        Reject(3, "its label must be a finite number, but it is 'x'"),
-        Reject(5, "y must have 1 columns like the graphs before, but it has 2"),
+        Reject(3, "its label in labels.txt must be a finite number, but it is 'x'"),
+        Reject(5, "there must be as many labels for each graph, 1 in the first line of labels.txt, but here are 2"),
+    ]
+    assert graph6(tmp_path, "0,1\n0,x\n0,1", on_error="skip").rejects == [
+        Reject(3, "label 2 in labels.txt must be a finite number, but it is 'x'"),
     ]
     path = write(tmp_path, "bad.g6", "A_\nA!\n")
     with pytest.raises(ValueError, match=r"^bad.g6, line 2: text has the character '!' at place 2"):
@@ -133,9 +144,9 @@ def test_graph6_rejects_are_collected_by_line(tmp_path: Path) -> None:
 
 
 def test_graph6_needs_a_label_for_each_graph(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"labels.txt must have 3 lines, one for each graph, but it has 2$"):
+    with pytest.raises(ValueError, match=r"labels.txt must have 3 lines, one for .* of .*graphs.g6, but it has 2$"):
         graph6(tmp_path, "0\n1\n")
-    with pytest.raises(ValueError, match=r"graphs.g6 has no targets of its own, so labels must name a file"):
+    with pytest.raises(ValueError, match=r"graphs.g6 has no targets of its own, so labels .* \(--labels FILE\)"):
         convert(tmp_path / "graphs.g6")
 
 
@@ -184,7 +195,7 @@ def test_lines_that_are_not_json_objects(tmp_path: Path) -> None:
     path = write(tmp_path, "graphs.jsonl", json.dumps(JSON) + "\n\n{\n[1]\n")
     assert convert(path, on_error="skip").rejects == [
         Reject(3, "this is not JSON: Expecting property name enclosed in double quotes at character 2"),
-        Reject(4, "the keys must be num_nodes, edges, y and, if wanted, x and edge_attr, but are: none"),
+        Reject(4, "a graph must be an object of JSON, but this is [1]"),
     ]
 
 
@@ -252,13 +263,15 @@ def test_repeated_columns_are_refused(tmp_path: Path, text: str, options: dict[s
 
 
 def test_options_of_another_kind_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"targets is for the kind csv, but .*graphs.jsonl is of the kind jsonl"):
+    with pytest.raises(
+        ValueError, match=r"targets \(--target\) is for the kind csv, but .*\.jsonl is of the kind jsonl"
+    ):
         jsonl(tmp_path, JSON, targets=["a"])
-    with pytest.raises(ValueError, match=r"labels is for the kind graph6 or smi, but"):
+    with pytest.raises(ValueError, match=r"labels \(--labels\) is for the kind graph6 or smi, but"):
         jsonl(tmp_path, JSON, labels="labels.txt")
 
 
 def test_a_line_that_breaks_the_parser_is_a_reject_like_any_other(tmp_path: Path) -> None:
     path = write(tmp_path, "graphs.jsonl", json.dumps(JSON) + "\n" + "[" * 100_000 + "\n")
     done = convert(path, on_error="skip")
-    assert [reject.line for reject in done.rejects] == [2]
+    assert done.rejects == [Reject(2, "a graph must be an object of JSON, but this is nested too deeply")]

@@ -19,7 +19,8 @@ from pfgnn.data.arrays import Array
 from pfgnn.data.encodings import encode_nodes, random_walks, walk_returns
 from pfgnn.data.load import cache_folder
 from pfgnn.data.packed import write_packed
-from pfgnn.experiments.run import load_weights, run
+from pfgnn.experiments.finished_run import load_weights
+from pfgnn.experiments.run import run
 from pfgnn.graphs import random_graph, to_graph6
 from pfgnn.graphs.strongly_regular import sr25
 

@@ -29,7 +29,7 @@ def same(y: object, want: list[list[float]]) -> None:
 def test_a_table_may_have_gaps(tmp_path: Path) -> None:
     found = csv(tmp_path, "smiles,mu,gap\nO,1.5,\nCO,,nan\nN,,10\n").dataset
     same(found.y, [[1.5, math.nan], [math.nan, math.nan], [math.nan, 10]])
-    with pytest.raises(ValueError, match="every target must have a label, but column 1 has none"):
+    with pytest.raises(ValueError, match="every target must have a label in some row, but 'gap' has none"):
         csv(tmp_path, "smiles,mu,gap\nO,1.5,\nCO,,nan\n")
 
 

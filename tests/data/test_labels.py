@@ -126,7 +126,7 @@ def test_an_empty_cell_is_an_unknown_label(tmp_path: Path, unknown: str) -> None
     np.testing.assert_array_equal(classes.y[:, 0], [0, 1, np.nan, 1, 0, 1])
     texts = converted(tmp_path, y=["b", "a", unknown, "a", "b", "a"]).dataset
     np.testing.assert_array_equal(texts.y[:, 0], [1, 0, np.nan, 0, 1, 0])
-    with pytest.raises(ValueError, match="every target must have a label, but column 1 has none"):
+    with pytest.raises(ValueError, match=r"own\.csv: every target must have a label .*, but 'b' has none"):
         converted(tmp_path, {"targets": ["a", "b"]}, a=[1] * 6, b=[unknown] * 6)
 
 
@@ -158,7 +158,7 @@ def test_labels_of_graph6_and_smiles_may_be_texts_too(tmp_path: Path) -> None:
     done = convert(tmp_path / "own.smi", labels=tmp_path / "labels.txt")
     assert done.smiles == ["C", "CC", "CCC", "CCO"]
     np.testing.assert_array_equal(done.dataset.y, dataset.y)
-    with pytest.raises(ValueError, match=r"own.smi has no targets of its own, so labels must name a file"):
+    with pytest.raises(ValueError, match=r"own.smi has no targets of its own, so labels .* \(--labels FILE\)"):
         convert(tmp_path / "own.smi")
 
 
@@ -174,7 +174,7 @@ def test_decimal_commas_are_no_classes(tmp_path: Path, kind: str | None) -> None
     pytest.importorskip("rdkit")
     path = tmp_path / "own.csv"
     path.write_text("smiles;y\nCCO;1,5\nCC;2\nC;-2,5\n")
-    with pytest.raises(ValueError, match="numbers must have a decimal point, but there is '-2,5'; replace the commas"):
+    with pytest.raises(ValueError, match=r"own\.csv: numbers must have a decimal point, but there is '-2,5'; replace"):
         convert(path, task=kind)
 
 

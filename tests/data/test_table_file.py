@@ -60,6 +60,12 @@ def test_a_single_column_needs_no_separator(tmp_path: Path) -> None:
     assert read_table_file(tmp_path / "a.csv").rows == [["CCO"], ["C"]]
 
 
+def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("smiles,y\n \n,\n")
+    with pytest.raises(ValueError, match=r"a\.csv must have at least one row below its header, but it has none"):
+        read_table_file(tmp_path / "a.csv")
+
+
 @pytest.mark.parametrize("name", ["a.smi", "a.smiles", "a.SMI"])
 def test_a_file_of_smiles_is_a_table_without_header(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("\ufeffCCO ethanol, pure\n\n c1ccccc1\tbenzene\nC\n", encoding="utf-8")
@@ -80,7 +86,7 @@ def test_a_file_of_smiles_is_a_table_without_header(tmp_path: Path, name: str) -
         ("id,smiles\n1\n", "there are 1 entries, but the header has 2"),
         ("id,smiles\n1,C,,\n", "there are 4 entries, but the header has 2"),
         ("smiles\n" + "C" * 200_000, r"a.csv, line 2: field larger than field limit \(131072\)"),
-        (",".join("abcdefghij" * 100), "a.csv has no column 'smiles', but has: a, b, .*…$"),
+        (",".join("abcdefghij" * 100) + "\n1", "a.csv has no column 'smiles', but has: a, b, .*…; name a column with"),
     ],
 )
 def test_wrong_tables(tmp_path: Path, text: str, sentence: str) -> None:

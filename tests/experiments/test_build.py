@@ -299,3 +299,14 @@ def test_numbers_reach_the_model() -> None:
     rni = build(replace(SMALL, kind="rni", share=0.25, particles=3), bare())
     assert isinstance(rni, RNI)
     assert (rni.random, rni.particles) == (2, 3)
+
+
+def test_a_dataset_without_parts_says_how_to_get_them() -> None:
+    with pytest.raises(ValueError, match=r"six has no parts, .* --split 0\.8,0\.1,0\.1` draws .* data\.train=all"):
+        parts(DataConfig("six"), dataset(splits={}))
+
+
+def test_a_dataset_without_validation_says_how_to_go_without_it() -> None:
+    splits = {name: graphs for name, graphs in dataset().splits.items() if name != "validation"}
+    with pytest.raises(ValueError, match=r"must be one of train, test, all, .*; --set data\.validation=null goes"):
+        parts(DataConfig("six"), dataset(splits=splits))

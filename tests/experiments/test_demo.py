@@ -9,7 +9,7 @@ import pytest
 
 from pfgnn.data.loader import Loader
 from pfgnn.experiments.demo import DIRECTORIES, demo_data, run_demo
-from pfgnn.experiments.run import load_weights
+from pfgnn.experiments.finished_run import load_weights
 from pfgnn.graphs import is_isomorphic, wl_equivalent
 from pfgnn.training.metrics_file import Status
 

@@ -17,8 +17,9 @@ from pfgnn.data.loader import Indices
 from pfgnn.data.task import Task
 from pfgnn.experiments.config import EvaluationConfig, ModelConfig
 from pfgnn.experiments.config_file import read_config, write_config
+from pfgnn.experiments.finished_run import load_weights
 from pfgnn.experiments.prediction_table import Columns
-from pfgnn.experiments.run import load_weights, run
+from pfgnn.experiments.run import run
 from pfgnn.graphs import to_graph6
 from pfgnn.model.rivals import Alone
 from pfgnn.training.devices import make_fabric
@@ -185,6 +186,7 @@ def test_every_table_that_can_be_converted_can_be_predicted(molecules: Path, tmp
     [
         ("name\nCCO\n", r"new\.csv has no column 'smiles', but has: name"),
         ("", r"new\.csv must have at least one line, but it is empty"),
+        ("Smiles\nCCO\n", r"new\.csv has no column 'smiles', .*; did you mean --smiles-column Smiles\?"),
         ("smiles\n", r"new\.csv must hold one molecule per line, but it holds no molecule"),
         (
             "smiles\nCCO\nC(C\n",

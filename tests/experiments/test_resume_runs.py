@@ -16,8 +16,9 @@ from tests.training.training_samples import graphs
 from pfgnn.data import Dataset
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
-from pfgnn.experiments.run import evaluate_run, run
-from pfgnn.experiments.run_directory import read_record, read_run_config, with_absolute_path
+from pfgnn.experiments.finished_run import evaluate_run
+from pfgnn.experiments.run import run
+from pfgnn.experiments.run_directory import Resume, read_record, read_run_config, with_absolute_path
 from pfgnn.graphs import to_graph6
 from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS, Checkpoint, read_checkpoint, write_checkpoint
 
@@ -85,6 +86,19 @@ def damage(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
+def do(commands: str, folder: Path) -> dict[str, Any]:
+    """Do the commands of a message: files to remove, and a training."""
+    *removing, training = (shlex.split(command) for command in commands.split(" && "))
+    for program, *paths in removing:
+        assert program == "rm"
+        for path in paths:
+            Path(path).unlink()
+    options = training[5:]
+    assert training[:2] + training[3:5] == ["pfgnn", "train", "--out", str(folder)]
+    start: Resume = "no" if not options else "last" if options == ["--resume"] else "previous"
+    return run(read_config(training[2]), folder, device="cpu", resume=start)
+
+
 @pytest.mark.parametrize("harm", [damage, Path.unlink], ids=["truncated", "missing"])
 def test_a_last_checkpoint_that_is_lost_leads_to_the_one_before_it(
     tmp_path: Path, stopped: Config, harm: Callable[[Path], None]
@@ -93,19 +107,51 @@ def test_a_last_checkpoint_that_is_lost_leads_to_the_one_before_it(
     harm(tmp_path / "run" / LAST)
     with pytest.raises(ValueError, match=r"last\.safetensors must be a .*checkpoint, but") as caught:
         run(stopped, tmp_path / "run", device="cpu", resume="last")
-    words = shlex.split(str(caught.value).split("go on from the checkpoint before it with: ")[1])
-    assert words[:2] == ["pfgnn", "train"]
-    assert words[3:] == ["--out", str(tmp_path / "run"), "--resume-previous"]
-    record = run(read_config(words[2]), tmp_path / "run", device="cpu", resume="previous")
+    record = do(str(caught.value).split("go on from the checkpoint before it with: ")[1], tmp_path / "run")
     assert record["results"] == run(stopped, tmp_path / "whole", device="cpu")["results"]
 
 
-def test_without_a_checkpoint_before_it_none_is_promised(tmp_path: Path, stopped: Config) -> None:
-    damage(tmp_path / "run" / LAST)
-    (tmp_path / "run" / PREVIOUS).unlink()
-    with pytest.raises(ValueError, match=r"last\.safetensors must be a whole checkpoint") as caught:
-        run(stopped, tmp_path / "run", device="cpu", resume="last")
-    assert "previous" not in str(caught.value)
+@pytest.mark.parametrize("resume", ["last", "previous"])
+@pytest.mark.parametrize(
+    ("damaged", "missing"),
+    [
+        ((LAST,), (PREVIOUS,)),
+        ((PREVIOUS,), (LAST,)),
+        ((LAST, PREVIOUS), ()),
+        ((BEST,), (PREVIOUS,)),
+        ((), (BEST, PREVIOUS)),
+    ],
+)
+def test_without_a_whole_checkpoint_the_run_starts_anew_by_the_printed_command(
+    tmp_path: Path, stopped: Config, resume: Resume, damaged: tuple[str, ...], missing: tuple[str, ...]
+) -> None:
+    for name in damaged:
+        damage(tmp_path / "run" / name)
+    for name in missing:
+        (tmp_path / "run" / name).unlink()
+    with pytest.raises(ValueError, match="no other one is there, so start the run anew with: ") as caught:
+        run(stopped, tmp_path / "run", device="cpu", resume=resume)
+    record = do(str(caught.value).split("with: ")[1], tmp_path / "run")
+    assert record["results"] == run(stopped, tmp_path / "whole", device="cpu")["results"]
+
+
+def test_a_damaged_previous_checkpoint_leads_to_the_last_one(tmp_path: Path, stopped: Config) -> None:
+    damage(tmp_path / "run" / PREVIOUS)
+    with pytest.raises(ValueError, match="go on from the checkpoint after it with: ") as caught:
+        run(stopped, tmp_path / "run", device="cpu", resume="previous")
+    assert do(str(caught.value).split("with: ")[1], tmp_path / "run")["updates"] == 6
+
+
+def test_damaged_weights_of_a_finished_run_are_trained_again_by_the_printed_command(
+    tmp_path: Path, stopped: Config
+) -> None:
+    directory = tmp_path / "run"
+    record = run(stopped, directory, device="cpu", resume="last")
+    damage(directory / f"{record['selected']}.safetensors")
+    with pytest.raises(ValueError, match=r"must be a whole checkpoint.*; train the model again with: ") as caught:
+        evaluate_run(directory, device="cpu")
+    again = do(str(caught.value).split("with: ")[1], tmp_path / "run-again")
+    assert again["results"] == record["results"]
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from pfgnn.data.task import Task
 from pfgnn.experiments import run as running
 from pfgnn.experiments.config import EvaluationConfig, ModelConfig
 from pfgnn.experiments.config_file import config_mapping, read_config
-from pfgnn.experiments.run import Run, checksum, evaluate_run, load_weights, run
+from pfgnn.experiments.finished_run import evaluate_run, load_weights
+from pfgnn.experiments.run import Run, checksum, run
 from pfgnn.experiments.run_directory import Resume, read_record
 from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS, read_checkpoint
 from pfgnn.training.evaluate import predict
@@ -108,7 +109,22 @@ def test_other_data_are_refused(tmp_path: Path) -> None:
     run(small(data), tmp_path / "run", device="cpu")
     other = replace(graphs(20), splits=PARTS)
     replace(other, y=1 - other.y.astype(int)).save(data)
-    with pytest.raises(ValueError, match=r"\.pfgnn must be the data of the run, with checksum \w+, but its .* is \w+;"):
+    with pytest.raises(ValueError, match=r"\.pfgnn must be the data of the run, .*; the file was changed after"):
+        evaluate_run(tmp_path / "run", device="cpu")
+    replace(other, splits={}).save(tmp_path / "own.pfgnn")  # what other data lack does not matter
+    for name in (tmp_path / "own.pfgnn", "connectivity"):
+        with pytest.raises(
+            ValueError, match=f"{name} must be the data of the run, .*; name the data of the training, or"
+        ):
+            evaluate_run(tmp_path / "run", device="cpu", overrides=(f"data.name={name}",))
+
+
+def test_a_named_dataset_that_has_changed_is_refused(tmp_path: Path) -> None:
+    data = packed(tmp_path)
+    run(small(data), tmp_path / "run", device="cpu")
+    config = tmp_path / "run" / "config.yaml"
+    config.write_text(config.read_text().replace(str(data), "connectivity"))
+    with pytest.raises(ValueError, match=r"connectivity must be the data of the run, .*; PFGNN_DATA may name another"):
         evaluate_run(tmp_path / "run", device="cpu")
 
 

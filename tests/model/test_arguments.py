@@ -14,7 +14,7 @@ import pfgnn.model as public
 from pfgnn.data import Dataset, GraphBatch
 from pfgnn.errors import InputError, InputTypeError, PFGNNError
 from pfgnn.graphs import Graph
-from pfgnn.model import GIN, PFGNN, ByDistance, NoResampling, PerParticle, SoftResampling, UniformPolicy
+from pfgnn.model import GIN, PFGNN, ByDistance, MeanParticle, NoResampling, PerParticle, SoftResampling, UniformPolicy
 from pfgnn.model.backbones.stack import Options as StackOptions
 from pfgnn.model.readout import Options as ReadoutOptions
 from pfgnn.model.rivals import GNNML3, PPGN, RNI, Alone, ChebNet
@@ -123,22 +123,21 @@ def test_a_backbone_with_another_forward_is_refused_at_once(backbone: nn.Module,
 
 
 @pytest.mark.parametrize(
-    "backbone",
+    ("backbone", "lacks"),
     [
-        pyg.RGCNConv(8, 8, num_relations=3),
-        pyg.RGATConv(8, 8, num_relations=3),
-        pyg.NNConv(8, 8, nn.Linear(3, 64)),
-        pyg.GINEConv(nn.Linear(8, 8)),
-        pyg.GCNConv(5, 8),
+        (pyg.RGCNConv(8, 8, num_relations=3), "edge_type"),
+        (pyg.RGATConv(8, 8, num_relations=3), "edge_type, edge_attr, size, return_attention_weights"),
+        (pyg.NNConv(8, 8, nn.Linear(3, 64)), "edge_attr, size"),
+        (pyg.GINEConv(nn.Linear(8, 8)), "edge_attr, size"),
+        (pyg.GCNConv(5, 8), "edge_weight"),
     ],
-    ids=lambda backbone: type(backbone).__name__,
+    ids=lambda given: type(given).__name__,
 )
-def test_a_backbone_that_needs_more_than_it_gets_is_named(backbone: nn.Module) -> None:
+def test_a_backbone_that_needs_more_than_it_gets_is_named(backbone: nn.Module, lacks: str) -> None:
     model = PFGNN(backbone, 1, in_channels=7, width=8)
     name = type(backbone).__name__
-    with pytest.raises(
-        InputError, match=rf"the backbone {name} must work with forward\(x, edge_index.*\), but it raised"
-    ):
+    said = rf"^the backbone {name} must work with forward\(x, edge_index\), but it raised \w+(: \S.*)?; it does not get"
+    with pytest.raises(InputError, match=rf"{said} {lacks}, which a module around it may pass on$"):
         model(X, EDGES)
 
 
@@ -205,3 +204,12 @@ def test_tensors_that_are_not_dense_are_refused(tensor: Tensor) -> None:
 def test_a_backbone_in_the_place_of_another_part(name: str) -> None:
     with pytest.raises(InputTypeError, match=f"^{name} must .*GIN"):
         PFGNN(GIN(8), 1, **{name: cast(Any, GIN(8))})
+
+
+def test_a_readout_for_the_model_of_the_paper_has_its_own_settings() -> None:
+    readout = MeanParticle(8, 3, 1, pool="sum", second_moment=True)
+    assert PFGNN.paper(GIN(8), 1, readout=readout).readout is readout
+    wrong: list[dict[str, Any]] = [{"second_moment": True}, {"pool": "sum"}, {"level": "node"}]
+    for settings in wrong:
+        with pytest.raises(InputError, match="level, pool and second_moment must be set in the readout if one is give"):
+            PFGNN.paper(GIN(8), 1, readout=readout, **settings)

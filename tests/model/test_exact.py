@@ -54,6 +54,7 @@ def sampled_features(model: PFGNN, K: int, seeds: int, edges: Tensor = EDGES) ->
 def test_every_path_is_there_and_its_probability_is_the_policys_product() -> None:
     model = build()
     tree = enumerate_tree(model, X, EDGES)
+    assert [level.vertices.shape for level in tree.levels] == [(N**t, t) for t in range(T + 1)]
     assert [tuple(p) for p in tree.levels[-1].vertices.tolist()] == list(itertools.product(range(N), repeat=T))
     for level in tree.levels:
         assert float(level.log_prob.exp().sum()) == pytest.approx(1)
@@ -104,6 +105,16 @@ def test_a_particle_alone_predicts_what_its_path_predicts() -> None:
         output = model(X, EDGES, particles=1, seed=seed)
         v, w = (int(step.vertices) for step in output.trace)
         torch.testing.assert_close(output.prediction[0], predictions[v * N + w])
+
+
+def test_at_node_level_a_particle_alone_predicts_what_its_path_predicts() -> None:
+    """There a vertex is read by its own mark, so the readout must be told which vertex that is."""
+    model = PFGNN(GIN(D, layers=1), 2, steps=T, level="node").double().eval()
+    predictions = path_predictions(model, enumerate_tree(model, X, EDGES)).view(N**T, N, 2)
+    for seed in range(5):
+        output = model(X, EDGES, particles=1, seed=seed)
+        v, w = (int(step.vertices) for step in output.trace)
+        torch.testing.assert_close(output.prediction, predictions[v * N + w])
 
 
 @pytest.mark.slow
@@ -159,6 +170,7 @@ def _unobserved(level: Level) -> Level:
 
 def test_theorem_2_by_hand() -> None:
     assert paths_needed(bound=1, dimensions=64, delta=0.05, epsilon=0.1) == math.ceil(800 * math.log(5120))
+    assert paths_needed(bound=3, dimensions=64, delta=0.05, epsilon=0.1) == math.ceil(7200 * math.log(5120))
     assert paths_needed(1, 64, 0.05, 0.05) == pytest.approx(4 * paths_needed(1, 64, 0.05, 0.1), abs=4)
     for name, arguments in {"bound": (0, 1, 0.1, 0.1), "delta": (1, 1, 1.0, 0.1), "epsilon": (1, 1, 0.1, 0.0)}.items():
         with pytest.raises(ValueError, match=f"{name} must be positive"):

@@ -103,6 +103,13 @@ def test_batch_norm_of_one_row_in_training() -> None:
         NORMS["batch"](4).normalise(torch.zeros(1, 1, 4), GRAPHS.with_fields(batch=BATCH[:1], num_graphs=1))
 
 
+def test_batch_norm_of_one_node_with_several_particles() -> None:
+    h = torch.tensor([[[1.0, 0.0], [2.0, 0.0], [3.0, 6.0]]])
+    graph = GRAPHS.with_fields(batch=BATCH[:1], num_graphs=1)
+    want = (h - h.mean(1)) / (h.var(1, correction=0) + BatchNorm(2).eps).sqrt()
+    torch.testing.assert_close(BatchNorm(2).normalise(h, graph), want)
+
+
 def test_size_norm_divides_by_the_root_of_the_graphs_size() -> None:
     h, x = torch.randn(2, 12, 3, 4)
     size = torch.tensor([5.0] * 5 + [7.0] * 7).sqrt()[:, None, None]

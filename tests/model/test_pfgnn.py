@@ -110,6 +110,12 @@ class TestLimits:
         assert output.trace[-1].ess < 5
         assert any(step.ancestors.tolist() != [list(range(5))] for step in output.trace)
 
+    def test_evaluation_has_seed_0_by_default(self) -> None:
+        model = build(GIN(D))
+        graph = sample(model)
+        assert torch.equal(model(*graph).prediction, model(*graph, seed=0).prediction)
+        assert not torch.equal(model(*graph).prediction, model(*graph, seed=1).prediction)
+
     def test_particles_may_change_at_call_time(self) -> None:
         model = build(GIN(D))
         graph = sample(model)

@@ -104,6 +104,7 @@ def test_default_key_ignores_edge_order_and_batch_but_not_the_graph() -> None:
         (True, TypeError, "seed must be an int, but it is True"),
         ("1", TypeError, "seed must be an int, but it is '1'"),
         (2**63, ValueError, "seed must fit into 64 bits, but it is 9223372036854775808"),
+        (-(2**63) - 1, ValueError, "seed must fit into 64 bits, but it is -9223372036854775809"),
         (torch.tensor(1.5), TypeError, "seed must be an int64 scalar, but it has dtype torch.float32"),
         (torch.tensor([1, 2]), TypeError, r"seed must be an int64 scalar, but it has dtype torch.int64, shape \[2\]"),
     ],
@@ -111,3 +112,8 @@ def test_default_key_ignores_edge_order_and_batch_but_not_the_graph() -> None:
 def test_seeds_that_are_none(seed: object, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         noise(seed=seed)  # type: ignore[arg-type]
+
+
+def test_the_least_and_the_largest_seed() -> None:
+    least, largest = noise(seed=-(2**63)), noise(seed=2**63 - 1)
+    assert not torch.equal(least.graph, largest.graph)

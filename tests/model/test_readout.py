@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -141,6 +142,12 @@ def test_reading_before_or_after_resampling_has_the_same_expectation() -> None:
     after = readout.moments(resampled, graph)
     assert ((after.mean(0) - before).abs() < 4.5 * after.std(0) / math.sqrt(many)).all()
     assert (after.std(0) > 0.1).all()
+
+
+@pytest.mark.parametrize("join", [3, "23"])
+def test_joined_layers_are_told_as_a_sequence(join: Any) -> None:
+    with pytest.raises(TypeError, match=f"join must be a sequence of ints, but it is {join!r}"):
+        PerParticle(3, 1, 2, join=join)
 
 
 def test_unknown_options() -> None:

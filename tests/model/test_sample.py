@@ -16,6 +16,7 @@ from pfgnn.model import (
     Independent,
     MeanParticle,
     MLPPolicy,
+    SetObservation,
     SystematicResampling,
     Top,
     UniformPolicy,
@@ -168,6 +169,8 @@ class TestTop:
         scores = torch.tensor([0.0, 0.0, -1e30, 0.0, -1e30], dtype=torch.float64)
         drawn = first_step(scores, 4, GRAPHS["path"], Top(), many=100).vertices[..., 0] % N
         assert set(drawn.flatten().tolist()) == {0, 1, 3}
+        scores = torch.tensor([0.0, -40 * math.log(2), -1e30, -1e30, -1e30], dtype=torch.float64)  # but 2^-40 is some
+        assert (first_step(scores, 2, GRAPHS["path"], Top(), many=5).log_weights.min(1).values > -28).all()
 
     def test_the_gradient_is_that_of_the_shares(self) -> None:
         f = torch.tensor([1.0, -2.0, 0.5, 3.0, 0.0], dtype=torch.float64)
@@ -246,9 +249,10 @@ class TestPaths:
     @pytest.mark.parametrize("level", ["graph", "node"])
     @pytest.mark.parametrize("steps", [1, 2])
     def test_a_prediction_needs_no_seed_once_all_paths_are_there(self, steps: int, level: str) -> None:
-        """This holds with exchange too. With fewer particles the prediction is not the same every time."""
+        """With exchange and observation too. With fewer particles the prediction is not the same every time."""
         told = Exchange(6, mean=True)
-        model = PFGNN(GIN(6, layers=1), 2, steps=steps, level=level, exchange=told).double().eval()
+        seen = SetObservation(6)
+        model = PFGNN(GIN(6, layers=1), 2, steps=steps, level=level, exchange=told, observe=seen).double().eval()
         x = torch.zeros(N, 0, dtype=torch.float64)
         want = exact_prediction(model, enumerate_tree(model, x, GRAPHS["random"]))
         for seed in range(3):

@@ -95,3 +95,14 @@ def test_a_running_median_leaves_out_what_is_not_finite() -> None:
     assert running_median(np.array([1, np.nan, 3, np.inf, 5]), window=3).tolist()[:1] == [1]
     assert np.isfinite(running_median(np.array([1, np.nan, 3, np.inf, 5]), window=3)).all()
     assert np.isnan(running_median(np.array([np.nan]))).all()
+
+
+def test_any_name_of_a_folder_is_shown_as_it_is(tmp_path: Path) -> None:
+    """A dollar begins no formula. A name with an underscore is not left out, as matplotlib does."""
+    names = ["_hidden", "$x_", "a$b$", "\\alpha"]
+    figure = draw_training({name: [falling(3)] for name in names})
+    figure.savefig(tmp_path / "picture.png")
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text().strip() for text in legend.get_texts()] == [f"{name}: loss in training" for name in names]
+    assert not any(text.get_parse_math() for text in legend.get_texts())

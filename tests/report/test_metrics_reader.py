@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pfgnn.report.metrics_reader import read_metrics
+from pfgnn.report.metrics_reader import group_runs, read_metrics
 
 WRONG_TYPE = b'{"epoch": 1, "loss": "low", "validation": null}\n'
 TOO_LARGE = b'{"epoch": 1%s, "loss": 1, "validation": null}\n' % (b"0" * 400)
@@ -20,3 +20,24 @@ def test_a_file_that_holds_no_metrics_is_refused(tmp_path: Path, content: bytes)
 def test_a_folder_without_metrics_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must be a run directory or its metrics\.jsonl, but .* does not exist"):
         read_metrics(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["runs/first", "runs/second"], ["first", "second"]),
+        (["a/run", "b/run"], ["a/run", "b/run"]),
+        (["a/run/metrics.jsonl", "b/run"], ["a/run", "b/run"]),
+        (["x/a/run", "y/a/run", "run"], ["x/a/run", "y/a/run", None]),  # the last one has a long name
+        (["gin/seed0", "gin/seed1", "pna/seed0", "pna/seed12-fold3"], ["gin", "gin", "pna", "pna"]),
+        (["t1/gin/seed0", "t2/gin/seed0"], ["t1/gin", "t2/gin"]),
+        (["gin/seed0.jsonl", "gin/seed1/metrics.jsonl"], ["gin", "gin"]),
+        (["runs/csl-seed0", "runs/csl-seed1", "runs/exp-seed0-fold2"], ["csl", "csl", "exp"]),
+    ],
+)
+def test_only_seeds_and_folds_of_a_setting_share_a_name(paths: list[str], names: list[str | None]) -> None:
+    groups = group_runs([Path(path) for path in paths])
+    found = {str(path): name for name, of in groups.items() for path in of}
+    assert found.keys() == set(paths)
+    for path, name in zip(paths, names, strict=True):
+        assert found[path] == name or (name is None and found[path].endswith(f"/{path}"))

@@ -8,7 +8,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from pfgnn.training.distinguish import COLUMNS, hotelling, threshold, told_apart
+from pfgnn.training.distinguish import COLUMNS, _project, hotelling, threshold, told_apart
 
 R, LEVEL = 64, 0.01
 
@@ -100,6 +100,9 @@ def test_outputs_of_many_columns_are_projected() -> None:
     assert 2 <= alarms <= 38  # 20, ± 4 deviations of 4.5
     assert told_apart(first, second + 2, LEVEL).all()
     assert torch.equal(hotelling(first, second), hotelling(first, second))
+    first_row = 0.12573022, -0.13210486, 0.64042265  # the standard normal numbers of numpy's seed 0
+    found = _project(torch.eye(COLUMNS + 1, dtype=torch.float64))[0, :3] * math.sqrt(COLUMNS + 1)
+    assert found.tolist() == pytest.approx(first_row)
 
 
 def test_samples_of_different_sizes(device: torch.device) -> None:

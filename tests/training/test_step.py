@@ -4,17 +4,21 @@ import gc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
+import torch_geometric.nn as pyg
 from tests.training.training_samples import CONFIG, graphs, off_the_kinks, trainer, weights
-from torch import Tensor
+from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.padding import pad_batch
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, PFGNN, ByDistance, Distinct, Exchange, Independent, MLPPolicy, StraightThrough
-from pfgnn.training.cuda_graphs import WARM_UPS, Replayed
+from pfgnn.model.rivals import GNNML3
+from pfgnn.training.cuda_graphs import WARM_UPS, Replayed, replayable
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.loop import Trainer
 from pfgnn.training.step import Step
@@ -221,3 +225,13 @@ class TestLearnedPolicy:
         of = trainer(tmp_path, config, graphs(task=TASKS["nodes"]), model=model)
         with pytest.raises(ValueError, match="credit must be graph at node level"):
             of.plain(batches(of, False)[0], of.draw)
+
+
+@pytest.mark.parametrize(
+    ("backbone", "held"), [(GIN(4), True), (GNNML3(4), False), (pyg.GINConv(nn.Linear(4, 4)), False)]
+)
+def test_a_cuda_graph_can_hold_a_pass_if_all_shapes_are_known(backbone: nn.Module, held: bool) -> None:
+    model = PFGNN(backbone, 1, width=4, exchange=False)
+    for device, processes, want in (("cuda", 1, held), ("cuda", 2, False), ("cpu", 1, False)):
+        fabric: Any = SimpleNamespace(device=torch.device(device), world_size=processes)
+        assert replayable(model, fabric) == want

@@ -1,5 +1,26 @@
 """The command line. Each group of commands has a module, and `app` combines them."""
 
-from pfgnn.cli.app import main
+import os
+import signal
+import sys
 
-__all__ = ["main"]
+from pfgnn.interrupts import Stop, handled
+
+__all__ = ["main", "say_stopped"]
+
+
+def main() -> None:
+    """Run the command line as a process. Ctrl-C is handled from here on, also while all the rest is imported."""
+    try:
+        with handled(Stop(say_stopped, at_once=True), signal.SIGINT):
+            from pfgnn.cli.app import main as run
+
+            run()
+    finally:  # all is said and done; nothing shall disturb Python while it cleans up
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def say_stopped() -> None:
+    """Print that Ctrl-C ended the command. Under torchrun, one of the processes does it."""
+    if os.environ.get("RANK", "0") == "0":
+        print("pfgnn: stopped by Ctrl-C", file=sys.stderr, flush=True)

@@ -3,24 +3,39 @@
 import sys
 import traceback
 from dataclasses import dataclass
-from typing import Annotated
+from signal import SIGINT
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import pfgnn
-from pfgnn.cli import data
+from pfgnn.cli import data, say_stopped
 from pfgnn.cli.console import errors
 from pfgnn.cli.demo import demo
 from pfgnn.cli.inspect import inspect
 from pfgnn.cli.parts import parts
 from pfgnn.cli.predict import predict
 from pfgnn.cli.results import curves, report, reproduce, tables
+from pfgnn.cli.stopping import last_words
 from pfgnn.cli.train import evaluate, train
 from pfgnn.errors import explain, is_bug
 
 WRONG_INPUT, BUG = 2, 1  # exit statuses
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, help=pfgnn.__doc__)
+
+class Commands(TyperGroup):
+    """All commands. Ctrl-C ends each one with a sentence; typer would end it without a word."""
+
+    def invoke(self, *arguments: Any) -> Any:
+        """Run a command."""
+        with last_words(say_stopped, SIGINT):
+            return super().invoke(*arguments)
+
+
+app = typer.Typer(
+    cls=Commands, add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, help=pfgnn.__doc__
+)
 app.add_typer(data.app, name="data")
 for command in (train, evaluate, predict, tables, reproduce, report, curves, demo, inspect, parts):
     app.command()(command)

@@ -1,7 +1,8 @@
 """The commands data list, info, prepare, verify and convert."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -9,8 +10,11 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, make_table
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.files import write_atomically
+
+if TYPE_CHECKING:
+    from pfgnn.data import Dataset
 
 app = typer.Typer(no_args_is_help=True, help="List, show, prepare and verify datasets, and convert your own graphs.")
 
@@ -122,11 +126,18 @@ def convert(
     ] = None,
     on_error: Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")] = "fail",
     rejects: Annotated[Path | None, typer.Option(help="File to write all skipped lines to, with reasons.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Draw parts at random: the shares of train, validation and test, as 0.8,0.1,0.1.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of --split; by default 0.")] = None,
 ) -> None:
     """Convert your own graphs into one packed file. Skipped lines are printed with the reason."""
     path.stat()  # raises at once if there is no such file
     if out.is_dir() or out.resolve() == path.resolve():
         raise InputError(f"out must be a file other than the one to read, but it is {out}")
+    shares = None if split is None else _shares(split)
+    if seed is not None and shares is None:
+        raise InputError(f"--seed is for --split, which is not given, but it is {seed}")
 
     from pfgnn.data.convert import convert as convert_file
 
@@ -143,9 +154,10 @@ def convert(
             on_error=on_error,
             progress=lambda number, total: bar.update(shown, completed=number, total=total),
         )
-    done.dataset.save(out)
-    for key in ("target column", "labels", "classes", "unknown labels"):
-        if what := done.dataset.about.get(key):
+    dataset = done.dataset if shares is None else _with_parts(done.dataset, shares, seed or 0)
+    dataset.save(out)
+    for key in ("target column", "labels", "classes", "unknown labels", "parts"):
+        if what := dataset.about.get(key):
             console.print(f"{key.capitalize()}: {what}.", highlight=False, soft_wrap=True, markup=False)
     lines = [f"line {reject.line}: {reject.reason}" for reject in done.rejects]
     for line in lines[:REJECTS_SHOWN]:
@@ -154,8 +166,32 @@ def convert(
         console.print(f"... and {len(lines) - REJECTS_SHOWN} more; --rejects FILE writes them all")
     if rejects is not None:
         write_atomically(rejects, lambda temporary: temporary.write_text("".join(f"{line}\n" for line in lines)))
-    kept, lost = len(done.dataset), len(done.rejects)
+    kept, lost = len(dataset), len(done.rejects)
     console.print(f"Wrote {out}: {kept} graphs; {lost} lines rejected.", soft_wrap=True, markup=False)
+
+
+def _shares(text: str) -> list[float]:
+    """The shares of train, validation and test in an option such as 0.8,0.1,0.1."""
+    try:
+        shares = [float(word) for word in text.split(",")]
+    except ValueError:
+        shares = []
+    if len(shares) != 3 or not all(share > 0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
+        raise InputError(
+            f"--split must be three shares above 0 that add up to 1, such as 0.8,0.1,0.1, but it is {shown(text)}"
+        )
+    return shares
+
+
+def _with_parts(dataset: "Dataset", shares: list[float], seed: int) -> "Dataset":
+    """The dataset with parts drawn at random. Raises an InputError if a part would be empty."""
+    from pfgnn.data.splits import random_split
+
+    splits = random_split(len(dataset), shares, seed)
+    sizes = ", ".join(f"{len(graphs)} {name}" for name, graphs in splits.items())
+    if not all(map(len, splits.values())):
+        raise InputError(f"--split needs more graphs, for {len(dataset)} graphs of {dataset.name} give: {sizes}")
+    return replace(dataset, splits=splits, about={**dataset.about, "parts": f"{sizes}, at random with seed {seed}"})
 
 
 def _features(present: bool, channels: int | tuple[int, ...] | None, categorical: bool) -> str:

@@ -38,7 +38,7 @@ def demo(
     use_threads(threads)
     from pfgnn.data.generated import CSL_NODES, CSL_SKIPS
     from pfgnn.experiments.demo import DIRECTORIES, run_demo
-    from pfgnn.experiments.run import load_weights
+    from pfgnn.experiments.finished_run import load_weights
     from pfgnn.files import write_json
     from pfgnn.graphs import csl
     from pfgnn.model import PFGNN

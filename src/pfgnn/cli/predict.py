@@ -12,7 +12,6 @@ from pfgnn.cli.console import console
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Directory
 from pfgnn.errors import InputError
-from pfgnn.interrupts import ending_as_interrupts
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 from pfgnn.workers import MOST_PROCESSES
 
@@ -59,7 +58,7 @@ def predict(
     from pfgnn.experiments.prediction_table import write_table
 
     rejects = Rejects()
-    with ending_as_interrupts(), Progress(*bar_columns("graphs"), console=console, transient=True) as bar:
+    with Progress(*bar_columns("graphs"), console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
         run = load_run(directory, device)
         pieces = run.predict_file(

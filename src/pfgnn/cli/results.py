@@ -105,12 +105,10 @@ def curves(
     runs: Annotated[list[Path], typer.Argument(help="Run directories, or metrics.jsonl files.")],
     out: Annotated[Path, typer.Option(help="Picture to write.")] = Path("curves.png"),
 ) -> None:
-    """Draw training loss and validation metric by epoch. Runs in the same folder have the same colour."""
-    from pfgnn.report.metrics_reader import Line, read_metrics
+    """Draw training loss and validation metric by epoch. The seeds and folds of one setting have the same colour."""
+    from pfgnn.report.metrics_reader import group_runs, read_metrics
 
-    groups: dict[str, list[list[Line]]] = {}
-    for run in runs:
-        groups.setdefault(run.resolve().parent.name, []).append(read_metrics(run))
+    groups = {name: [read_metrics(run) for run in of] for name, of in group_runs(runs).items()}
 
     from pfgnn.report.curves import plot_training
 

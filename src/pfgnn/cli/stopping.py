@@ -4,14 +4,14 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGINT
 
 import typer
 
-from pfgnn.interrupts import ending_as_interrupts
+from pfgnn.interrupts import ENDING, Stop, handled
 
 
 @contextmanager
@@ -22,14 +22,30 @@ def going_on(*options: str, instead_of: Sequence[str] = ()) -> Iterator[None]:
         options: Options that this command needs.
         instead_of: Options of the stopped command that it must not have.
     """
-    try:
-        with ending_as_interrupts():
-            yield
-    except KeyboardInterrupt as error:
+
+    def say() -> None:
         if os.environ.get("RANK", "0") == "0":  # under torchrun, one of the processes says it
             # As bytes and not by rich, which would change tabs, and could not print every name of a file.
             typer.echo(os.fsencode(f"Stopped. Go on with: {command_again(*options, instead_of=instead_of)}"))
-        raise typer.Exit(128 + getattr(error, "number", SIGINT)) from None
+
+    with last_words(say, SIGINT, *ENDING):
+        yield
+
+
+@contextmanager
+def last_words(say: Callable[[], None], *numbers: int) -> Iterator[None]:
+    """If a signal stops the block, call ``say``, and exit with 128 + the signal's number.
+
+    Args:
+        say: Prints the last words.
+        numbers: Numbers of the signals.
+    """
+    try:
+        with handled(Stop(say), *numbers):
+            yield
+    except KeyboardInterrupt as error:
+        say()
+        raise SystemExit(128 + getattr(error, "number", SIGINT)) from None
 
 
 def command_again(*options: str, instead_of: Sequence[str] = ()) -> str:

@@ -57,8 +57,8 @@ def train(
     if not (out / RECORD).exists():  # a finished run does not need its data
         check_data(chosen.data)
 
-    use_threads(threads)
     with going_on("--resume", instead_of=["--resume-previous"]):
+        use_threads(threads)
         from pfgnn.experiments.run import run
 
         with progress_bar() as report:
@@ -99,7 +99,7 @@ def evaluate(
     check_data(data)
 
     use_threads(threads)
-    from pfgnn.experiments.run import evaluate_run
+    from pfgnn.experiments.finished_run import evaluate_run
 
     found = evaluate_run(directory, device=device, overrides=overrides)
     print_results(found)

@@ -22,7 +22,7 @@ from pfgnn.data.molecules import FEATURES
 from pfgnn.data.table_file import SMILES, TABLES
 from pfgnn.data.tu import read_tu
 from pfgnn.errors import InputError, shown
-from pfgnn.files import ending
+from pfgnn.files import ending, reading
 from pfgnn.graphs.arrays import stack
 
 KINDS = ("csv", "smi", "graph6", "jsonl", "tu")
@@ -111,9 +111,14 @@ def convert(
     ):
         if value not in allowed:
             raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {shown(value)}")
-    for name, given, where in (("targets", targets, ("csv",)), ("labels", labels, ("graph6", "smi"))):
+    for name, option, given, where in (
+        ("targets", "--target", targets, ("csv",)),
+        ("labels", "--labels", labels, ("graph6", "smi")),
+    ):
         if given is not None and kind not in where:
-            raise InputError(f"{name} is for the kind {' or '.join(where)}, but {file} is of the kind {kind}")
+            raise InputError(
+                f"{name} ({option}) is for the kind {' or '.join(where)}, but {file} is of the kind {kind}"
+            )
     if kind == "tu":
         if task is not None:
             raise InputError(f"task must not be given for a TU folder, which has its own, but it is {shown(task)}")
@@ -152,9 +157,10 @@ def _collect(file: Path, source: Source, fail: bool, progress: Progress | None) 
                 _check_columns(sample, columns)
                 samples.append(sample)
             except (ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
+                reason = str(error) or type(error).__name__
                 if fail:
-                    raise InputError(f"{file.name}, line {line}: {error}") from None
-                rejects.append(Reject(line, str(error)))
+                    raise InputError(f"{file.name}, line {line}: {reason}") from None
+                rejects.append(Reject(line, reason))
             if progress is not None:
                 progress(done, len(source.lines))
     if not samples:
@@ -175,9 +181,9 @@ def _check_columns(sample: Sample, columns: dict[str, int]) -> None:
 
 
 def _pack(file: Path, samples: list[Sample], source: Source, task: str | None) -> Dataset:
-    y, decided, why = decide_task(
-        np.array([sample.y for sample in samples], dtype=np.float64), task, source.targets, source.classes
-    )
+    y = np.array([sample.y for sample in samples], dtype=np.float64)
+    with reading(file, "have targets for a task"):
+        y, decided, why = decide_task(y, task, source.targets, source.classes)
     x = stack("x", [sample.x for sample in samples])
     joined = [sample for sample in samples if sample.edges.size]
     edge_attr = stack("edge_attr", [sample.edge_attr for sample in joined or samples])

@@ -70,9 +70,9 @@ def read_csv(
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"each column must occur once in targets, but {shown(name)} is repeated")
-    places = [table.place(name) for name in names]
+    places = [table.place(name, "--target") for name in names]
     whole = [[row[place] for place in places] for row in table.rows if len(row) == len(table.header)]
-    labels = Labels([f"column {shown(name)}" for name in names], whole, classes)
+    labels = Labels([f"column {shown(name)}" for name in names], whole, file, classes)
     molecules = _molecules(["".join(row[smiles : smiles + 1]) for row in table.rows], features, processes)
 
     def read(item: tuple[list[str], Molecule | ValueError]) -> Sample:
@@ -127,12 +127,17 @@ def _read_labels(
         classes: See :class:`Labels`.
     """
     if labels is None:
-        raise InputError(f"{file} has no targets of its own, so labels must name a file with a line for each {of}")
-    lines = read_text(Path(labels)).rstrip().splitlines()
+        raise InputError(
+            f"{file} has no targets of its own, so labels must name a file with a line for each {of} (--labels FILE)"
+        )
+    path = Path(labels)
+    lines = read_text(path).rstrip().splitlines()
     if len(lines) != count:
-        raise InputError(f"{labels} must have {count} lines, one for each {of}, but it has {len(lines)}")
+        raise InputError(f"{labels} must have {count} lines, one for each {of} of {file}, but it has {len(lines)}")
     cells = [[cell.strip() for cell in line.split(",")] for line in lines]
-    return cells, Labels((), cells, classes)
+    columns = len(cells[0]) if cells else 0
+    names = [f"label {number} in {path.name}" for number in range(1, columns + 1)]
+    return cells, Labels([f"its label in {path.name}"] if columns == 1 else names, cells, path, classes)
 
 
 def read_json_lines(file: Path) -> Source:
@@ -146,9 +151,12 @@ def _json_sample(line: str) -> Sample:
         content = json.loads(line)
     except json.JSONDecodeError as error:
         raise InputError(f"this is not JSON: {error.msg} at character {error.pos + 1}") from None
-    keys = set(content) if isinstance(content, dict) else set()
-    if not {"num_nodes", "edges", "y"} <= keys <= {"num_nodes", "edges", "y", "x", "edge_attr"}:
-        found = ", ".join(sorted(keys)) or "none"
+    except RecursionError:
+        raise InputError("a graph must be an object of JSON, but this is nested too deeply") from None
+    if not isinstance(content, dict):
+        raise InputError(f"a graph must be an object of JSON, but this is {shown(content)}")
+    if not {"num_nodes", "edges", "y"} <= content.keys() <= {"num_nodes", "edges", "y", "x", "edge_attr"}:
+        found = list_columns(sorted(content))
         raise InputError(f"the keys must be num_nodes, edges, y and, if wanted, x and edge_attr, but are: {found}")
     check_claimed_nodes(check_num_nodes(content["num_nodes"]), len(line))
     edges = _rows("edges", content["edges"])

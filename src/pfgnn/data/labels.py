@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -28,18 +29,19 @@ class Labels:
     Args:
         names: What the columns are called in messages.
         rows: The cells of all rows.
+        file: Where they are from, for messages.
         classes: Whether the texts are classes even if some of them are numbers.
     """
 
-    def __init__(self, names: Sequence[str], rows: Iterable[Sequence[str]], classes: bool = False) -> None:
-        self.names = names
+    def __init__(self, names: Sequence[str], rows: Iterable[Sequence[str]], file: Path, classes: bool = False) -> None:
+        self.names, self.file = names, file
         known = [[cell for cell in row if not _is_unknown(cell)] for row in rows]
         texts = {cell for cells in known for cell in cells}
         numbers = [text for text in texts if _is_number(text)]
         single = all(len(cells) < 2 for cells in known)
         comma = next((text for text in sorted(texts) if DECIMAL_COMMA.fullmatch(text)), None)
         if comma is not None and all(DECIMAL_COMMA.fullmatch(text) or _is_number(text) for text in texts):
-            raise InputError(f"numbers must have a decimal point, but there is {shown(comma)}; replace the commas")
+            raise InputError(f"{file}: numbers must have a decimal point, but there is {shown(comma)}; replace commas")
         as_text = single and texts and (len(numbers) < len(texts) if classes else not numbers)
         self.classes = tuple(sorted(texts)) if as_text else ()  # their texts, in the order of their numbers
         self.number = {text: float(number) for number, text in enumerate(self.classes)}
@@ -48,10 +50,10 @@ class Labels:
         """The label of each cell: a number or the number of a class, NaN if it is unknown."""
         if self.classes:
             return [math.nan if _is_unknown(cell) else self.number[cell] for cell in cells]
-        return [_number(cell, name) for cell, name in zip(cells, self._names(cells), strict=True)]
-
-    def _names(self, cells: Sequence[str]) -> Sequence[str]:
-        return self.names if len(self.names) == len(cells) else ["its label"] * len(cells)
+        if len(cells) != len(self.names):
+            first = f"{len(self.names)} in the first line of {self.file.name}"
+            raise InputError(f"there must be as many labels for each graph, {first}, but here are {len(cells)}")
+        return [_number(cell, name) for cell, name in zip(cells, self.names, strict=True)]
 
 
 def choose_target(table: TableFile, smiles_column: str) -> tuple[str, str]:
@@ -123,7 +125,9 @@ def decide_task(
     """
     unknown = np.isnan(y)
     if unknown.all(axis=0).any():
-        raise InputError(f"every target must have a label, but column {int(unknown.all(axis=0).argmax())} has none")
+        place = int(unknown.all(axis=0).argmax())
+        name = shown(targets[place]) if targets else f"target {place + 1} of {y.shape[1]}"
+        raise InputError(f"every target must have a label in some row, but {name} has none")
     why = {"unknown labels": f"{int(unknown.sum())} of {y.size}"} if unknown.any() else {}
     distinct = np.unique(y[~unknown])
     counted = np.array_equal(distinct, np.arange(len(distinct)))
@@ -134,16 +138,17 @@ def decide_task(
     repeated = y.size < FEW_ROWS or 2 * len(distinct) <= int((~unknown).sum())
     guessed = task is None and y.shape[1] == 1 and counted and repeated and len(distinct) > 1
     if not (classes or task == "classification" or guessed):
-        return y, Task("graph", y.shape[1], "l1", "mae", tuple(targets)), {"labels": "numbers", **why}
+        numbers = "numbers" if y.shape[1] == 1 else f"{y.shape[1]} numbers for each graph"
+        return y, Task("graph", y.shape[1], "l1", "mae", tuple(targets)), {"labels": numbers, **why}
     names = tuple(classes[int(value)] if classes else f"{value:.15g}" for value in distinct)
     if len(names) < 2:
         raise InputError(f"a classification must have at least 2 classes, but all labels are {shown(names[0])}")
     reason = "they are texts" if classes else "you chose it" if task else "they are integers from 0 without a gap"
     hint = "" if classes or task else " (if they are numbers, choose the task regression)"
     why = {"labels": f"{len(names)} classes, because {reason}{hint}", "classes": list_columns(names), **why}
-    numbers = np.where(unknown, np.nan, np.searchsorted(distinct, y))
+    places = np.where(unknown, np.nan, np.searchsorted(distinct, y))
     made = Task("graph", len(names), "cross_entropy", "accuracy", tuple(targets) if counted and not classes else names)
-    return numbers if unknown.any() else numbers.astype(np.int64), made, why
+    return places if unknown.any() else places.astype(np.int64), made, why
 
 
 def _is_unknown(cell: str) -> bool:

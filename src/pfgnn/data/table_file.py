@@ -2,12 +2,13 @@
 
 import csv
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from pfgnn.errors import InputError, cut, shown
+from pfgnn.errors import InputError, cut, nearest, shown
 from pfgnn.files import ending, text_lines
 from pfgnn.graphs.smiles import smiles_lines
 
@@ -36,12 +37,19 @@ class Table:
         """
         return islice(_read(self.path), 0 if ending(self.path) in SMILES else 1, None)
 
-    def place(self, name: str) -> int:
-        """The place of a column in the header. It must occur once."""
+    def place(self, name: str, option: str = "--smiles-column") -> int:
+        """The place of a column in the header. It must occur once.
+
+        Args:
+            name: Name of the column.
+            option: The option with which the user names it, for the message.
+        """
         if self.header.count(name) > 1:
             raise InputError(f"each column must occur once in {self.path}, but {shown(name)} is repeated")
         if name not in self.header:
-            raise InputError(f"{self.path} has no column {shown(name)}, but has: {list_columns(self.header)}")
+            near = nearest(name, self.header)
+            hint = f"did you mean {option} {shlex.quote(near)}?" if near else f"name a column with {option}"
+            raise InputError(f"{self.path} has no column {shown(name)}, but has: {list_columns(self.header)}; {hint}")
         return self.header.index(name)
 
     def check_row(self, row: Sequence[str]) -> None:
@@ -77,9 +85,11 @@ def open_table(path: Path) -> Table:
 
 
 def read_table_file(path: Path) -> TableFile:
-    """Read a whole table, see :func:`open_table`."""
+    """Read a whole table, see :func:`open_table`. A CSV file must have a row below its header."""
     table = open_table(path)
     rows = list(table.read())
+    if not rows and ending(path) not in SMILES:
+        raise InputError(f"{path} must have at least one row below its header, but it has none")
     return TableFile(path, table.header, [line for line, _ in rows], [row for _, row in rows])
 
 

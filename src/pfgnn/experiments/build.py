@@ -79,6 +79,12 @@ def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:
     """
     if name == "all":
         return np.arange(len(dataset))
+    if not dataset.splits:
+        raise InputError(
+            f"{dataset.name} has no parts, but its part {shown(name)} is wanted; `pfgnn data convert FILE OUT --split "
+            "0.8,0.1,0.1` draws parts for your own graphs, or take all graphs: --set data.train=all "
+            "--set data.validation=null --set 'data.tests=[all]'"
+        )
     full = name if fold is None else f"fold {fold} {name}"
     if full in dataset.splits:
         if not len(dataset.splits[full]):
@@ -91,7 +97,9 @@ def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:
     if fold is not None and not folds:
         raise InputError(f"data.fold must be null for {dataset.name}, which has no folds, but it is {fold}")
     known = dict.fromkeys(split.split(maxsplit=2)[2] if folds else split for split in dataset.splits)
-    raise InputError(f"a part of {dataset.name} must be one of {', '.join([*known, 'all'])}, but it is {shown(name)}")
+    without = "; --set data.validation=null goes without it" if name == "validation" else ""
+    allowed = ", ".join([*known, "all"])
+    raise InputError(f"a part of {dataset.name} must be one of {allowed}, but it is {shown(name)}{without}")
 
 
 def build_model(config: ModelConfig, inputs: Inputs, seed: int) -> nn.Module:

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, fields, is_dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
-from pfgnn.errors import InputError, InputTypeError, shown
+from pfgnn.errors import InputError, InputTypeError, nearest, shown
 from pfgnn.experiments.config import Config, check_together
 from pfgnn.experiments.yaml_text import MOST_LEVELS, load_yaml
 from pfgnn.files import ending, read_text, write_atomically
@@ -237,8 +236,8 @@ def _section(value: Any, key: str, also: str) -> Mapping[str, Any]:
 
 def _nearest(name: object, names: Iterable[str]) -> str:
     """The end of an error message that suggests the most similar name; empty if none is similar."""
-    near = get_close_matches(str(name), names, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    near = nearest(name, names)
+    return f"; did you mean {near}?" if near else ""
 
 
 def _join(key: str, name: str) -> str:

@@ -15,11 +15,11 @@ from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError
 from pfgnn.experiments.build import reads_edges
 from pfgnn.experiments.config_file import read_config
+from pfgnn.experiments.finished_run import load_weights
 from pfgnn.experiments.given_graphs import GivenGraph, pack_graphs
 from pfgnn.experiments.needs import Needs
 from pfgnn.experiments.new_graphs import NewGraphs, open_source
 from pfgnn.experiments.prediction_table import Columns, Predictions, check_names, output_names
-from pfgnn.experiments.run import load_weights
 from pfgnn.experiments.run_directory import CONFIG, read_record
 from pfgnn.setting_types import check_draws
 from pfgnn.training.devices import make_fabric

@@ -1,13 +1,15 @@
 """Go on with a run that was stopped, perhaps one of an earlier version."""
 
+import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pfgnn.errors import InputError
 from pfgnn.experiments.build import Inputs
 from pfgnn.experiments.config_file import config_mapping, parse_config
-from pfgnn.experiments.run_directory import Resume, resume_command
-from pfgnn.training.checkpoint_file import LAST, PREVIOUS, DamagedCheckpointError
+from pfgnn.experiments.run_directory import CONFIG, Resume, resume_command
+from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS, DamagedCheckpointError, read_checkpoint
 from pfgnn.training.loop import Trainer
 
 
@@ -20,16 +22,35 @@ def resume_training(trainer: Trainer, directory: Path, resume: Resume) -> None:
         resume: See :func:`pfgnn.experiments.run.run`.
     """
     last, previous = directory / LAST, directory / PREVIOUS
-    if resume == "previous":
-        trainer.resume(previous)
-    elif resume == "last" and (last.exists() or previous.exists()):
-        try:
-            trainer.resume(last)
-        except DamagedCheckpointError as error:
-            if not previous.exists():
-                raise
-            before = f"go on from the checkpoint before it with: {resume_command(directory, '--resume-previous')}"
-            raise InputError(f"{error}; {before}") from None
+    begun = last.exists() or previous.exists()
+    if resume == "no" or (resume == "last" and not begun):
+        return
+    chosen = last if resume == "last" else previous
+    try:
+        _check_whole(chosen)
+        trainer.resume(chosen)
+    except DamagedCheckpointError as error:
+        raise InputError(f"{error}; {_way_on(directory, resume)}") from None
+
+
+def _way_on(directory: Path, resume: Resume) -> str:
+    """What to do if a checkpoint is damaged: go on from the other one if it is whole, otherwise start anew."""
+    other, option = (PREVIOUS, "--resume-previous") if resume == "last" else (LAST, "--resume")
+    with suppress(DamagedCheckpointError):
+        _check_whole(directory / other)
+        place = "before" if resume == "last" else "after"
+        return f"go on from the checkpoint {place} it with: {resume_command(directory, option)}"
+    if not (directory / CONFIG).exists():
+        return "start a new run without --resume-previous"
+    left = [str(path) for path in (directory / LAST, directory / PREVIOUS) if path.exists()]
+    remove = f"{shlex.join(['rm', *left])} && " if left else ""
+    return f"no other one is there, so start the run anew with: {remove}{resume_command(directory, '--resume')}"
+
+
+def _check_whole(path: Path) -> None:
+    """Raise a DamagedCheckpointError unless a checkpoint is whole, and so are the best weights that belong to it."""
+    if read_checkpoint(path).state["run"]["best"] is not None:
+        read_checkpoint(path.with_name(BEST))
 
 
 def compared(identity: dict[str, Any]) -> dict[str, Any]:

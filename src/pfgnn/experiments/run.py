@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from lightning_fabric import Fabric
@@ -14,10 +14,10 @@ from torch import nn
 
 from pfgnn.data import Dataset
 from pfgnn.data.loader import Indices, Resident
-from pfgnn.errors import InputError, MissingPackageError
+from pfgnn.errors import MissingPackageError
 from pfgnn.experiments.build import Inputs, build_model, describe, load_data, parts
 from pfgnn.experiments.config import Config
-from pfgnn.experiments.config_file import config_mapping, read_config, write_config
+from pfgnn.experiments.config_file import config_mapping, write_config
 from pfgnn.experiments.pair_test import tell_pairs_apart
 from pfgnn.experiments.provenance import provenance
 from pfgnn.experiments.resume import compared, resume_training
@@ -32,7 +32,7 @@ from pfgnn.experiments.run_directory import (
     with_absolute_path,
 )
 from pfgnn.experiments.run_lock import locked
-from pfgnn.files import reading, write_json
+from pfgnn.files import write_json
 from pfgnn.training import checkpoint_file as files
 from pfgnn.training.batches import Examples
 from pfgnn.training.devices import make_fabric
@@ -67,17 +67,25 @@ class Run:
     checksum: str
 
     @staticmethod
-    def open(config: Config, device: str) -> "Run":
-        """Load the data onto the device: "cpu", "cuda" or "auto"."""
+    def open(config: Config, device: str, check: Callable[[str], None] = lambda found: None) -> "Run":
+        """Load the data onto the device.
+
+        Args:
+            config: All settings.
+            device: "cpu", "cuda" or "auto".
+            check: Called with the checksum of the dataset, to raise an error if it is the wrong one.
+        """
         fabric = make_fabric(device, config.training.precision)
         dataset = load_data(config.data, config.model)
+        crc = checksum(dataset)
+        check(crc)
         if (pairs := config.evaluation.pairs) is not None:  # raise an error now, not after training
             threshold(dataset.task.outputs, pairs.draws, pairs.draws, pairs.level)
         found = parts(config.data, dataset)
         resident = Resident(dataset, fabric.device)
         targets = torch.from_numpy(dataset.y).to(resident.y_dtype if dataset.y.dtype.kind in "iub" else torch.float64)
         examples = Examples(resident, targets, found["train"], found.get("validation"))
-        return Run(config, fabric, dataset, found, describe(dataset, found["train"]), examples, checksum(dataset))
+        return Run(config, fabric, dataset, found, describe(dataset, found["train"]), examples, crc)
 
     @property
     def draws(self) -> Draws:
@@ -218,62 +226,6 @@ def _train(
         write_json(directory / RECORD, record)
     this.fabric.barrier()
     return record
-
-
-def evaluate_run(directory: Path, *, device: str = "auto", overrides: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Test the weights of a finished run again.
-
-    Args:
-        directory: Run directory.
-        device: "cpu", "cuda" or "auto".
-        overrides: Changes of the config, such as "evaluation.particles=64". Without any, the results are those of the
-            record.
-
-    Returns:
-        {"results": ..., "pairs": ...}, see :meth:`Run.evaluate`.
-    """
-    record = read_record(directory)
-    config = read_run_config(directory, overrides)
-    this = Run.open(config, device)
-    if this.checksum != record["data"]:
-        raise InputError(
-            f"{config.data.name} must be the data of the run, with checksum {record['data']}, but its checksum is "
-            f"{this.checksum}; check that PFGNN_DATA is set as it was in the training"
-        )
-    trained = load_weights(directory, record["selected"])
-    return this.evaluate(trained.model.to(this.fabric.device), trained.scaler)
-
-
-class Trained(NamedTuple):
-    """The model of a finished run.
-
-    Fields:
-        model: The model, in evaluation mode.
-        scaler: Maps predictions back to the units of the targets; None if the targets were not standardised.
-        inputs: What the model needs to know about its data.
-    """
-
-    model: nn.Module
-    scaler: Standardise | None
-    inputs: Inputs
-
-
-def load_weights(directory: Path, selected: str) -> Trained:
-    """Load the model of a finished run. The data is not needed.
-
-    Args:
-        directory: Run directory.
-        selected: "best" for the best weights, otherwise the last weights are loaded.
-    """
-    path = directory / (files.BEST if selected == "best" else files.LAST)
-    tensors, state = files.read_checkpoint(path)
-    config = read_config(directory / CONFIG)
-    with reading(path, "be the checkpoint of a run"):
-        inputs = Inputs.from_json(state["identity"]["inputs"])
-        model = build_model(config.model, inputs, config.seed)
-        files.load_model(model, files.owned("model", tensors), path)
-        target = files.owned("target", tensors)
-        return Trained(model.eval(), Standardise(target["mean"], target["std"]) if target else None, inputs)
 
 
 def checksum(dataset: Dataset) -> str:

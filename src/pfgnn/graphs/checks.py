@@ -43,7 +43,7 @@ def check_edges(edges: Array, num_nodes: int) -> IntArray:
     """Return `edges` as int64 [m, 2]. Raise an error unless every row joins two different nodes of 0..num_nodes-1."""
     _check_array(edges, "edges")
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise InputError(f"edges must have shape [m, 2], but it has {list(edges.shape)}")
+        raise InputError(f"edges must have shape [m, 2], but it has {shown(list(edges.shape))}")
     if edges.dtype.kind not in "iu":
         raise InputTypeError(f"edges must hold integers, but it has dtype {edges.dtype}")
     outside = ((edges < 0) | (edges >= num_nodes)).any(axis=1)

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.errors import InputError, InputTypeError, is_bug
+from pfgnn.errors import InputError, InputTypeError, cut, is_bug
+from pfgnn.files import LONGEST_REASON
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.particle_context import Context
@@ -98,11 +99,8 @@ class Refine(nn.Module):
         except MISUSE as error:
             if isinstance(self.backbone, Stack) or not is_bug(error):
                 raise
-            given = ", ".join(["x", "edge_index", *(["edge_attr"] if extra else []), *named])
-            raise InputError(
-                f"the backbone {type(self.backbone).__name__} must work with forward({given}), "
-                f"but it raised {type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"
-            ) from error
+            given = ["x", "edge_index", *(["edge_attr"] if extra else []), *named]
+            raise InputError(self._misuse(given, error)) from error
         if not isinstance(refined, Tensor) or refined.shape != x.shape:
             came = f"shape {list(refined.shape)}" if isinstance(refined, Tensor) else f"a {type(refined).__name__}"
             raise InputError(
@@ -110,6 +108,15 @@ class Refine(nn.Module):
                 f"but it returned {came}"
             )
         return refined
+
+    def _misuse(self, given: list[str], error: Exception) -> str:
+        """The message for a backbone that fails with what it is given. Its own message may be missing or unclear."""
+        name, said = type(self.backbone).__name__, cut(str(error), LONGEST_REASON)
+        failed = f"it raised {type(error).__name__}" + (f": {said}" if said else "")
+        rest = list(inspect.signature(self.backbone.forward).parameters.values())[2:]
+        lacks = [p.name for p in rest if p.name not in given and p.kind not in self.variadic]
+        hint = f"; it does not get {', '.join(lacks)}, which a module around it may pass on" if lacks else ""
+        return f"the backbone {name} must work with forward({', '.join(given)}), but {failed}{hint}"
 
 
 def copies(graph: GraphBatch, K: int) -> GraphBatch:

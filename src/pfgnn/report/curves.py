@@ -45,7 +45,8 @@ def draw_training(runs: Mapping[str, Sequence[Sequence[Line]]]) -> Figure:
                 finite = values[np.isfinite(values)]
                 if not finite.size:  # such as a run without a validation part
                     continue
-                label = None if key in named else f"{name}: {LABELS[key]}"
+                hidden = " " if name.startswith("_") else ""  # matplotlib leaves out labels that begin with _
+                label = None if key in named else f"{hidden}{name}: {LABELS[key]}"
                 named.add(key)
                 drawn.setdefault(key, []).append(finite)
                 smooth = finite.size >= SMOOTHED_FROM
@@ -57,7 +58,8 @@ def draw_training(runs: Mapping[str, Sequence[Sequence[Line]]]) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set(xlabel="epoch", ylabel=", ".join(LABELS[key] for key in STYLES if key in drawn))
     if drawn:
-        axes.legend(frameon=False)
+        for text in axes.legend(frameon=False).get_texts():
+            text.set_parse_math(False)  # a $ in a name is no formula
         if min(values.min() for of in drawn.values() for values in of) > 0:
             axes.set_yscale("log")
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -17,6 +17,7 @@ import numpy as np
 from pfgnn.graphs.canonical import symmetry
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.refinement import colouring_certificate, refine
+from pfgnn.interrupts import blocked
 
 
 class Found(NamedTuple):
@@ -87,7 +88,8 @@ class Searcher:
             spawn = multiprocessing.get_context("spawn")
             ours, theirs = spawn.Pipe()
             process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
-            process.start()
+            with blocked():
+                process.start()
             self.process, self.connection = process, ours
             theirs.close()
             ours.recv()  # it is ready; the time for its imports does not count
@@ -103,7 +105,7 @@ class Searcher:
 
 def _serve(connection: Connection) -> None:
     """Search the graphs that come in, until the other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process stops this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for Windows, where it cannot be blocked
     connection.send(None)
     with suppress(EOFError, ConnectionError):
         while True:

@@ -1,13 +1,15 @@
 """Reads the metrics of a run. It does not import matplotlib, so that a wrong file is refused at once."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pfgnn.errors import InputError, shown
 from pfgnn.files import read_text, reading
 
 LARGEST = 2**53  # of an integer
+SEED = re.compile(r"((?P<setting>.+)-)?seed\d+(-fold\d+)?")  # how `train` and `reproduce` name their runs
 Line = Mapping[str, float | None]  # one line of metrics.jsonl
 
 
@@ -28,3 +30,31 @@ def read_metrics(path: Path) -> list[Line]:
     if not found:
         raise InputError(f"{file} must {must}, but it has no line")
     return found
+
+
+def group_runs(paths: Sequence[Path]) -> dict[str, list[Path]]:
+    """Group the runs that differ in their seed or fold only, by their names and folders.
+
+    Args:
+        paths: Run directories, or metrics.jsonl files.
+
+    Returns:
+        The paths of each group, by a name that no other group has: the end of its path, as long as needed.
+    """
+    groups: dict[Path, list[Path]] = {}
+    for path in paths:
+        run = path.resolve()
+        run = run.parent if run.name == "metrics.jsonl" else run.with_suffix("") if run.suffix == ".jsonl" else run
+        seed = SEED.fullmatch(run.name)
+        group = run if seed is None else run.with_name(seed["setting"]) if seed["setting"] else run.parent
+        groups.setdefault(group, []).append(path)
+    return {_short(group, list(groups)): of for group, of in groups.items()}
+
+
+def _short(path: Path, paths: Sequence[Path]) -> str:
+    """The shortest end of a path that no other one has."""
+    for length in range(1, len(path.parts)):
+        end = path.parts[-length:]
+        if sum(other.parts[-length:] == end for other in paths) == 1:
+            return "/".join(end)
+    return str(path)

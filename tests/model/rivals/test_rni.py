@@ -56,6 +56,7 @@ def test_the_prediction_is_the_mean_of_the_particles_outputs() -> None:
     batch = GraphBatch.from_tensors(*graph[:2])
     alone = [model.readout.head(model.readout.pool(output.belief.embeddings[:, k], batch)) for k in range(5)]
     torch.testing.assert_close(output.prediction, torch.stack(alone).mean(0))
+    torch.testing.assert_close(output.embedding, model.readout.pool(output.belief.embeddings, batch).mean(1))
     more = model(*graph[:2], particles=9).belief.embeddings[:, :5]
     torch.testing.assert_close(more, output.belief.embeddings)  # a particle does not depend on how many there are
 
