@@ -103,7 +103,8 @@ def _all_there() -> Iterator[None]:
 class AnyDevice:
     """Tells all devices whether something happened on any of them.
 
-    The answer is that of the call before, so that no device waits for the work that it was just given.
+    The answer is that of the call before, and on GPUs it has its own stream. So no device waits for it, or for the work
+    that it was just given.
 
     Args:
         fabric: The devices.
@@ -111,12 +112,14 @@ class AnyDevice:
 
     def __init__(self, fabric: Fabric) -> None:
         self.fabric = fabric
+        self.stream = torch.cuda.Stream(fabric.device) if fabric.device.type == "cuda" else None
         self.before: tuple[Tensor, torch.cuda.Event | None] | None = None  # the answer, and when it is there
 
     def __call__(self, here: bool) -> bool:
         """Whether ``here`` was true on any device in the call before. All devices make the same calls."""
-        sent = torch.full((), float(here), device=self.fabric.device)  # a tensor made from a number would wait
-        before, self.before = self.before, _on_its_way(over_devices(self.fabric, sent, "sum"))
+        with torch.cuda.stream(self.stream):
+            sent = torch.full((), float(here), device=self.fabric.device)  # a tensor made from a number would wait
+            before, self.before = self.before, _on_its_way(over_devices(self.fabric, sent, "sum"))
         if before is None:
             return False
         answer, arrived = before
