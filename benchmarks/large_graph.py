@@ -1,8 +1,8 @@
 """One large graph through a node-level model: `python -m benchmarks.large_graph --device cpu`.
 
 Times and peak memory of an inference and of a training step by the number of vertices, with all particles at once and
-in chunks. Each measurement has a process of its own, and the time is the best of three. On a CPU it is the CPU time of one
-thread, so that other work on the machine changes it little.
+in chunks. Each measurement has a process of its own, and the time is the best of three. On a CPU it is the CPU time of
+one thread, so that other work on the machine changes it little.
 """
 
 import argparse
