@@ -1,7 +1,7 @@
 """One large graph through a node-level model: `python -m benchmarks.large_graph --device cpu`.
 
 Times and peak memory of an inference and of a training step by the number of vertices, with all particles at once and
-in chunks. Each measurement has a process of its own, and the time is the best of three. On a CPU it is the CPU time of
+in chunks. Each measurement has a process of its own, and the time is the best of two. On a CPU it is the CPU time of
 one thread, so that other work on the machine changes it little.
 """
 
@@ -100,9 +100,8 @@ def measure(case: Case) -> Record:
     try:
         _limit_memory(device)
         release(device)
-        work()
+        peak = _peak_of_tensors(work, device)  # the warm-up too
         seconds = [_seconds(work, device) for _ in range(case.rounds)]
-        peak = memory(device)["peak MiB"] if device.type == "cuda" else _peak_of_tensors(work)
     except Exception as error:
         if is_bug(error) or "memory" not in explain(error):
             raise
@@ -128,8 +127,11 @@ def _limit_memory(device: torch.device) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (used + 3 * free // 4, resource.RLIM_INFINITY))
 
 
-def _peak_of_tensors(work: Callable[[], None]) -> float:
-    """The most memory that tensors have at a time, in MiB. The C library may hold more."""
+def _peak_of_tensors(work: Callable[[], None], device: torch.device) -> float:
+    """The most memory that tensors have at a time, in MiB. torch or the C library may hold more."""
+    if device.type == "cuda":
+        work()
+        return float(memory(device)["peak MiB"])
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         work()
     assert seen.profiler is not None
@@ -155,7 +157,7 @@ def run(
     console: Console,
     width: int = 32,
     sizes: Sequence[int] = SIZES,
-    rounds: int = 3,
+    rounds: int = 2,
     measured: Callable[[Case], Record] = alone,
 ) -> Record:
     """Measure all cases, write the record and the picture, and print the table.
