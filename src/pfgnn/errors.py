@@ -40,6 +40,10 @@ class DivergedError(PFGNNError, FloatingPointError):
     """The training diverged: its loss or gradient is no longer finite."""
 
 
+class LostProcessError(PFGNNError, ConnectionError):
+    """A process of a run on several devices was lost."""
+
+
 def shown(value: object) -> str:
     """A value as a message quotes it: on one line, and cut if it is long."""
     try:

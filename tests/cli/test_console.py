@@ -1,6 +1,9 @@
 """Tables on narrow terminals: what is too wide goes on in the next line, and nothing is cut."""
 
 import io
+import os
+import subprocess
+import sys
 from math import factorial
 
 import pytest
@@ -21,3 +24,12 @@ def test_no_cell_is_cut(width: int) -> None:
     rows = [line[1:-1].split("│") for line in said.splitlines() if line.startswith("│")]
     columns = ["".join(row[place].strip() for row in rows) for place in range(3)]
     assert columns == ["order", number, digest]
+
+
+def test_of_several_processes_the_first_one_prints() -> None:
+    command = [sys.executable, "-c", "from pfgnn.cli.console import console; console.print('said')"]
+    said = [
+        subprocess.run(command, env={**os.environ, "RANK": rank}, capture_output=True, text=True, check=True).stdout
+        for rank in ("0", "1")
+    ]
+    assert said == ["said\n", ""]

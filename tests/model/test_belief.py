@@ -42,16 +42,3 @@ def test_select_gathers_everything_later_steps_read() -> None:
 def test_weights_are_never_of_less_than_32_bits() -> None:
     for dtype, want in ((torch.bfloat16, torch.float32), (torch.float64, torch.float64)):
         assert initial_belief(torch.zeros(4, 3, dtype=dtype), 5, 1, track_used=False).log_weights.dtype == want
-
-
-def test_a_slice_of_particles() -> None:
-    """Embeddings that all particles share stay shared."""
-    log_weights = torch.tensor([[0.1, 0.2, 0.3, 0.4]]).log()
-    used = torch.tensor([[True, False, True, False]])
-    shared = Belief(torch.randn(5, 1, 2), log_weights, used).take(slice(2, 4))
-    assert shared.embeddings.shape == (5, 1, 2)
-    torch.testing.assert_close(shared.weights, torch.tensor([[0.3, 0.4]]))
-    assert shared.used is not None
-    assert shared.used.tolist() == [[True, False]]
-    own = torch.randn(5, 2, 2)
-    assert torch.equal(Belief(own, log_weights[:, :2], None).take(slice(1, 2)).embeddings, own[:, 1:])

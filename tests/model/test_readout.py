@@ -8,8 +8,10 @@ from torch import Tensor
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model import GIN, PFGNN, MaxParticle, MeanParticle, PerParticle, SoftResampling
 from pfgnn.model.belief import Belief
+from pfgnn.model.chunks import Chunks
+from pfgnn.model.per_particle import own_particles
 from pfgnn.model.randomness import make_noise
-from pfgnn.model.readout import Readout, embedding, own_particle
+from pfgnn.model.readout import Readout, embedding
 from pfgnn.ops.weights import normalise
 
 GRAPH = GraphBatch.from_tensors(None, torch.zeros(2, 0, dtype=torch.int64), None, torch.tensor([0, 0, 0, 1, 1]))
@@ -89,13 +91,31 @@ def test_at_node_level_a_vertex_is_read_with_the_mark_on_itself_if_there_is_one(
         w = belief.weights[GRAPH.batch[node], particles]
         own[node] = (w / w.sum()) @ belief.embeddings[node, particles]
     marked = torch.tensor([True, False, True, False, True])
-    got, found = own_particle(belief, vertices, GRAPH)
-    torch.testing.assert_close(got, own)
-    assert found.squeeze(1).equal(marked)
+    summed, total = own_particles(belief.embeddings, belief.log_weights, vertices, GRAPH)
+    torch.testing.assert_close(summed[marked] / total[marked], own[marked])
+    assert (total > 0).squeeze(1).equal(marked)
     mean = torch.einsum("nk,nkd->nd", belief.weights[GRAPH.batch], readout.parts[1](belief.embeddings).relu())
     features = readout.read(1, belief, GRAPH, vertices=vertices).features
     torch.testing.assert_close(features[marked], readout.own[0](own[marked]).relu())
     torch.testing.assert_close(features[~marked], mean[~marked])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("level", ["graph", "node"])
+@pytest.mark.parametrize("join", [(), (2, 2)])
+def test_chunks_of_particles_are_read_as_all_at_once(kind: type[Readout], level: str, join: tuple[int, ...]) -> None:
+    readout, belief = kind(3, 1, 2, level=level, join=join).double(), random_belief(K=5)
+    layers = [torch.randn(5, 5, 3, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    belief = belief._replace(embeddings=layers[1], log_weights=belief.log_weights.double())
+    vertices = torch.tensor([[[0], [2], [0], [1], [2]], [[4], [4], [4], [4], [4]]])
+    found = []
+    for size in (5, 2, 1):
+        features = readout.read(1, belief, GRAPH, layers, vertices, Chunks(5, size)).features
+        inputs = [*(layers if join else layers[1:]), *readout.parameters()]
+        found.append([features, *torch.autograd.grad(features.sin().sum(), inputs, allow_unused=True)])
+    for other in found[1:]:
+        for one, same in zip(found[0], other, strict=True):
+            torch.testing.assert_close(one, same)
 
 
 def test_joined_layers_are_mapped_to_one() -> None:

@@ -72,8 +72,10 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     nodes: Segments = make_segments(torch.arange(N) * G // N, G, ordered=True)
     keys, k = torch.zeros(G, dtype=torch.int64), torch.arange(K)
     x, w = some(N, K, D), some(G, K)
+    long = make_segments(torch.zeros(2048, dtype=torch.int64), 1, ordered=True)  # reduced in parts
     for reduce in (segment_mean, segment_max):
         backward(lambda v, reduce=reduce: reduce(v, sources), some(E, K, D))
+        backward(lambda v, reduce=reduce: reduce(v, long), some(2048, K))
     backward(lambda x, own: sum_neighbours(x, own, sources, targets), x, some())
     backward(lambda x, e, own: sum_messages(x, e, own, sources, targets), x, some(E, D), some())
     for relu in (True, False):

@@ -1,6 +1,7 @@
 """Each kernel gives the values and gradients of the plain code. On a CPU it runs in Triton's interpreter."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -8,13 +9,14 @@ from tests.ops.kernel_samples import EDGES, NODES, assert_twins, edges, fresh_me
 from tests.suite import slow
 from torch import Tensor
 
-from pfgnn.ops import use
+from pfgnn.ops import graph_norm, use
 from pfgnn.ops.batch_norm import BatchNorming, activate_batch
 from pfgnn.ops.graph_norm import Norming, activate_graphs
 from pfgnn.ops.mlp import hidden_mean, hidden_score, two_layers
 from pfgnn.ops.pna import After, Weights, pna
 from pfgnn.ops.segments import (
     Segments,
+    make_segments,
     segment_max,
     segment_mean,
     segment_sum,
@@ -27,6 +29,7 @@ pytestmark = pytest.mark.usefixtures("on_the_gpu_where_there_is_one")
 triton = pytest.importorskip("triton")
 
 
+triton_segments = pytest.importorskip("pfgnn.ops.triton.segments")
 triton_norm = pytest.importorskip("pfgnn.ops.triton.graph_norm")
 
 
@@ -39,6 +42,54 @@ def test_reductions(reduce: Callable[[Tensor, Segments], Tensor], shape: tuple[i
     values = torch.randn(EDGES, *shape, device=device).mul(4).round() / 4
     for segments in (sources, targets):
         assert_twins(lambda v, s=segments: reduce(v, s), values)
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("reduce", [segment_sum, segment_mean, segment_max])
+def test_reductions_of_long_segments(
+    reduce: Callable[[Tensor, Segments], Tensor],
+    shape: tuple[int, ...],
+    device: torch.device,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are done in parts; one segment is shorter than the number of parts, and one is empty."""
+    torch.manual_seed(0)
+    monkeypatch.setattr(triton_segments, "LONG", 8)
+    monkeypatch.setattr(triton_segments, "PART", 4)
+    index = torch.cat([torch.full((50,), 0), torch.full((3,), 1), torch.full((27,), 3)]).to(device)
+    for order in (torch.arange(80), torch.randperm(80)):
+        with use("triton"):
+            segments = make_segments(index[order.to(device)], 4, ordered=bool((order.diff() > 0).all()))
+        values = torch.randn(80, *shape, device=device).mul(4).round() / 4 - 5
+        launches = 0
+        launch = triton_segments._launch
+
+        def counted(*arguments: Any, launch: Any = launch) -> Tensor:
+            nonlocal launches
+            launches += 1
+            found: Tensor = launch(*arguments)
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(triton_segments, "_launch", counted)
+            assert_twins(lambda v, s=segments: reduce(v, s), values)
+        assert launches >= 4  # two for each of two calls
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_norm_of_a_large_graph(weighted: bool, device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    monkeypatch.setattr(graph_norm, "LARGE", 2)
+    with use("triton"):
+        graphs = nodes(device)
+    h, x = torch.randn(2, len(NODES), 2, 3, device=device) * 2
+    near = torch.rand(len(NODES), 2, device=device) if weighted else None
+
+    def compute(h: Tensor, x: Tensor, scale: Tensor, shift: Tensor, mean_scale: Tensor) -> Tensor:
+        return activate_graphs(h, x, Norming(scale, shift, mean_scale, 1e-2, 30.0), graphs, near=near)
+
+    monkeypatch.setattr(graph_norm._Activate, "forward", None)  # it is not called
+    assert_twins(compute, h, x, *torch.randn(3, 3, device=device))
 
 
 def test_spread_and_neighbours(device: torch.device) -> None:

@@ -1,6 +1,9 @@
+import pytest
 import torch
 
+from pfgnn.ops import segments
 from pfgnn.ops.segments import (
+    gather_sum,
     make_segments,
     segment_log_softmax,
     segment_max,
@@ -36,3 +39,19 @@ def test_extreme_scores_stay_finite() -> None:
 def test_more_than_two_axes() -> None:
     values = torch.randn(5, 3, 2, 4)
     torch.testing.assert_close(segment_sum(values, SEGMENTS)[3], values[3:].sum(0))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 5)])
+def test_the_sum_over_many_edges_in_blocks(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With both gradients, of first and second order."""
+    source, target = torch.randint(6, (40,)), torch.randint(5, (40,)).sort().values
+    ends = make_segments(source, 6, ordered=False), make_segments(target, 6, ordered=True)
+    x = torch.randn(6, *shape, dtype=torch.float64, requires_grad=True)
+    found = []
+    for at_once in (10**6, 7):
+        monkeypatch.setattr(segments, "AT_ONCE", at_once)
+        out = gather_sum(x, *ends)
+        (first,) = torch.autograd.grad(out.pow(3).sum(), x, create_graph=True)
+        found.append((out, first, *torch.autograd.grad(first.square().sum(), x)))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)

@@ -5,6 +5,8 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,12 +14,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from tests.training import two_processes
-from tests.training.two_processes import BATCHES, PARTS
+from tests.training.training_samples import lines, weights
+from tests.training.two_processes import BATCHES, PARTS, SHAPES
 from torch import Tensor
 
+from pfgnn.errors import LostProcessError
 from pfgnn.training import checkpoint_file as checkpoint
 from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS
-from pfgnn.training.devices import make_fabric
+from pfgnn.training.devices import AnyDevice, make_fabric, sum_over_devices
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,27 +36,26 @@ class Found(NamedTuple):
     folder: Path
 
 
-def start(rank: int, port: int, folder: Path) -> subprocess.Popen[str]:
-    """One of two processes, in the environment that torchrun sets."""
-    names = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "GROUP_RANK": 0}
-    names |= {"MASTER_PORT": port, "OMP_NUM_THREADS": 1}
+def start(rank: int, port: int, device: str, folder: Path) -> subprocess.Popen[str]:
+    """One of two processes, in the environment that torchrun sets: on one node with CPUs, on two with a GPU each."""
+    local, node = (rank, 0) if device == "cpu" else (0, rank)
+    names = {"RANK": rank, "LOCAL_RANK": local, "WORLD_SIZE": 2, "GROUP_RANK": node}
+    names |= {"LOCAL_WORLD_SIZE": 2 if device == "cpu" else 1, "MASTER_PORT": port, "OMP_NUM_THREADS": 1}
     environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "TORCHELASTIC_RUN_ID": "test"}
     environment |= {name: str(value) for name, value in names.items()}
-    command = [sys.executable, "-m", "tests.training.two_processes", str(folder)]
+    command = [sys.executable, "-m", "tests.training.two_processes", device, str(folder)]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
-    folder, alone = tmp_path_factory.mktemp("two"), tmp_path_factory.mktemp("one")
+@contextmanager
+def two(device: str, folder: Path) -> Iterator[None]:
+    """Two processes work while this block runs. At its end both are done."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    started = [start(rank, port, folder) for rank in range(2)]
+    started = [start(rank, port, device, folder) for rank in range(2)]
     try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(checkpoint, "write_checkpoint", checkpoint.write_checkpoint)  # which the work changes
-            two_processes.work(alone)
+        yield
         for process in started:
             message = process.communicate(timeout=240)[1]
             assert process.returncode == 0, message
@@ -60,6 +63,15 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
         for process in started:
             process.kill()
             process.communicate()
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    folder, alone = tmp_path_factory.mktemp("two"), tmp_path_factory.mktemp("one")
+    two_processes.lost(folder / "begun", make_fabric("cpu"))  # which the two go on with
+    with two("cpu", folder), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoint, "write_checkpoint", checkpoint.write_checkpoint)  # which the work changes
+        two_processes.work(alone)
     records = [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
     tensors = [load_file(folder / f"{rank}.safetensors") for rank in range(2)]
     return Found(
@@ -76,6 +88,55 @@ def test_an_update_is_that_of_one_process(found: Found, case: str) -> None:
     for name in names:
         for process in found.both:
             torch.testing.assert_close(process[name], found.alone[name], rtol=1e-5, atol=1e-9 * largest, msg=name)
+
+
+def assert_same_updates(both: list[dict[str, Tensor]], alone: dict[str, Tensor], case: str) -> None:
+    """The gradients of all updates agree; of the first one, if the weights change, and then the last weights do."""
+    want = alone[f"{case}/gradients"][: 1 if SHAPES[case].rate else None]
+    largest = float(want.abs().max())
+    assert largest > 1e-4
+    for process in both:
+        assert len(process[f"{case}/gradients"]) == 6
+        gradients = process[f"{case}/gradients"][: len(want)]
+        torch.testing.assert_close(gradients, want, rtol=1e-4, atol=1e-4 * largest)
+        apart = (process[f"{case}/weights"] - alone[f"{case}/weights"]).abs() > 1e-2 * SHAPES[case].rate
+        assert float(apart.double().mean()) < 0.01  # Adam may make a whole step of nothing but rounding
+    assert torch.equal(both[0][f"{case}/weights"], both[1][f"{case}/weights"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", SHAPES)
+def test_updates_with_adam_are_those_of_one_process(found: Found, case: str) -> None:
+    assert_same_updates(found.both, found.alone, case)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+def test_updates_replayed_on_a_gpu_are_those_of_one_process(tmp_path: Path) -> None:
+    """Forward and backward pass, then clipping and optimiser; a policy loss needs a sum in between too."""
+    folder, alone = tmp_path / "two", tmp_path / "one"
+    for made in (folder, alone):
+        made.mkdir()
+    with two("cuda", folder):
+        want = two_processes.on_one_shape(alone, make_fabric("cuda"))
+    both = [load_file(folder / f"{rank}.safetensors") for rank in range(2)]
+    for case, shape in SHAPES.items():
+        assert [process[f"{case}/captured"].tolist() for process in both] == [[3 if shape.gamma else 2]] * 2
+        assert_same_updates(both, want, case)
+
+
+@pytest.mark.slow
+def test_a_run_that_lost_a_process_goes_on_with_another_number_of_devices(found: Found) -> None:
+    """From two to one, and from one to two: up to rounding as if nothing had happened."""
+    want = {name.removeprefix("gone on/"): t for name, t in found.alone.items() if name.startswith("gone on/")}
+    assert checkpoint.read_checkpoint(found.folder / "lost" / LAST).state["run"]["update"] == 5
+    fewer = two_processes.gone_on(found.folder / "lost", make_fabric("cpu"))
+    assert fewer.state.update == 8
+    ends = [weights(fewer), *({name: process[f"gone on/{name}"] for name in want} for process in found.both)]
+    for end in ends:
+        for name, tensor in want.items():
+            torch.testing.assert_close(end[name], tensor, rtol=1e-7, atol=1e-9, msg=name)
+    assert [line["update"] for line in lines(found.folder / "lost")] == [4, 8]
 
 
 @pytest.mark.slow
@@ -98,10 +159,10 @@ def test_sums_means_and_rows_over_devices(found: Found) -> None:
 
 @pytest.mark.slow
 def test_all_processes_stop_together_whoever_gets_the_signal(found: Found) -> None:
-    assert [int(process["stopped"]) for process in (*found.both, found.alone)] == [2, 2, 2]
+    assert [int(process["stopped"]) for process in (*found.both, found.alone)] == [3, 3, 2]
     (folder,) = (folder for folder in found.folder.glob("stopped-*") if (folder / LAST).exists())
     assert folder.name == "stopped-2-0"
-    assert checkpoint.read_checkpoint(folder / LAST).state["run"]["update"] == 2
+    assert checkpoint.read_checkpoint(folder / LAST).state["run"]["update"] == 3
 
 
 @pytest.mark.slow
@@ -136,6 +197,22 @@ def test_only_the_first_process_writes(found: Found) -> None:
     assert {path.name for path in (found.folder / "of-0" / "even").iterdir()} == {BEST, LAST, "metrics.jsonl"}
     names = {BEST, LAST, PREVIOUS, "metrics.jsonl", "config.yaml", "record.json"}
     assert {path.name for path in (found.folder / "run").iterdir()} == names
+
+
+def test_a_stop_is_known_one_call_later() -> None:
+    anywhere = AnyDevice(make_fabric("cpu"))
+    assert [anywhere(here) for here in (False, True, False, False)] == [False, False, True, False]
+
+
+@pytest.mark.parametrize("text", ["[gloo/transport/tcp/pair.cc:553] Connection closed by peer", "CUDA error"])
+def test_a_lost_process_is_told(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(tensor: Tensor) -> None:
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(torch.distributed, "all_reduce", fail)
+    said = "all processes of a run must stay, but one was lost .*--resume goes on" if "gloo" in text else text
+    with pytest.raises(LostProcessError if "gloo" in text else RuntimeError, match=said):
+        sum_over_devices(torch.ones(1))
 
 
 def test_devices_that_are_not_there() -> None:

@@ -134,7 +134,7 @@ def test_total_is_task_plus_gamma_times_policy() -> None:
     assert float(loss.policy) == (1 * -4 + 3 * -4) / 2
     assert float(loss.total) == 2 + 0.5 * float(loss.policy)
     losses = torch.tensor([1.0, 2.0, 6.0])
-    assert leave_one_out(losses, losses.sum(), torch.tensor(3.0)).tolist() == [4.0, 3.5, 1.5]
+    assert leave_one_out(losses, losses.sum(), 3).tolist() == [4.0, 3.5, 1.5]
 
 
 def test_without_steps_there_is_no_policy_term() -> None:
@@ -177,27 +177,26 @@ def test_the_mean_over_shares_is_the_whole(parts: list[list[int]], baseline: obj
 
     whole = objective(losses, trace(list(range(count))))
     want = torch.autograd.grad(whole.total, (losses, log_prob))
-    weights = []
-    for place, rows in enumerate(parts):
-        before = {graph for part in parts[:place] for graph in part}
-        weights.append(torch.tensor([float(graph not in before) for graph in rows], dtype=torch.float64))
-    with torch.no_grad():
-        pairs = list(zip(weights, parts, strict=True))
-        total = torch.stack([(w * losses[rows]).sum() for w, rows in pairs]).sum()
-    shares = [
-        objective(losses[rows], trace(rows), Share(w, len(parts), count, lambda tensor: total)) for w, rows in pairs
-    ]
+    seen: set[int] = set()
+    shares = []
+    for rows in parts:
+        shares.append(Share(len(set(rows) - seen), count, len(parts)))
+        seen |= set(rows)
+    pairs = list(zip(shares, parts, strict=True))
+    totals = [objective.total(losses[rows], trace(rows), share) for share, rows in pairs]
+    total = torch.stack([own for own in totals if own is not None]).sum()
+    of_shares = [objective(losses[rows], trace(rows), share, total=total) for share, rows in pairs]
     for name in ("total", "task", "policy"):
-        mean = torch.stack([getattr(share, name) for share in shares]).mean()
+        mean = torch.stack([getattr(loss, name) for loss in of_shares]).mean()
         torch.testing.assert_close(mean, getattr(whole, name))
-    got = torch.autograd.grad(torch.stack([share.total for share in shares]).mean(), (losses, log_prob))
+    got = torch.autograd.grad(torch.stack([loss.total for loss in of_shares]).mean(), (losses, log_prob))
     for mine, theirs in zip(got, want, strict=True):
         torch.testing.assert_close(mine, theirs)
 
 
 def test_the_baseline_of_two_graphs_is_the_loss_of_the_other() -> None:
     losses = torch.tensor([1.0, 5.0])
-    assert leave_one_out(losses, losses.sum(), torch.tensor(2.0)).tolist() == [5.0, 1.0]
+    assert leave_one_out(losses, losses.sum(), 2).tolist() == [5.0, 1.0]
 
 
 def test_gains_are_needed_only_for_the_credit_of_particles() -> None:
@@ -207,7 +206,7 @@ def test_gains_are_needed_only_for_the_credit_of_particles() -> None:
 
 
 def test_one_graph_alone_has_no_others_for_a_baseline() -> None:
-    assert leave_one_out(torch.tensor([3.0]), torch.tensor(3.0), torch.tensor(1.0)).tolist() == [0.0]
+    assert leave_one_out(torch.tensor([3.0]), torch.tensor(3.0), 1).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("shape", [(2, 1), (5,), ()])

@@ -21,6 +21,7 @@ from pfgnn.model.rivals import GNNML3
 from pfgnn.training.cuda_graphs import WARM_UPS, Replayed, replayable
 from pfgnn.training.devices import make_fabric
 from pfgnn.training.loop import Trainer
+from pfgnn.training.stages import run_stages
 from pfgnn.training.step import Step
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
@@ -80,9 +81,8 @@ def assert_same(one: tuple[Tensor, dict[str, Tensor]], other: tuple[Tensor, dict
 @pytest.mark.parametrize("task", TASKS)
 def test_padding_changes_no_gradient(tmp_path: Path, task: str, ours: bool, device: torch.device) -> None:
     of = made(tmp_path, task, device.type, ours=ours)
-    step = of.step.function if isinstance(of.step, Replayed) else of.step
     for number, (plain, padded) in enumerate(zip(batches(of, False), batches(of, True), strict=True)):
-        assert_same(results(of, step, plain, number), results(of, step, padded, number))
+        assert_same(results(of, of.plain, plain, number), results(of, of.plain, padded, number))
 
 
 def test_padding_does_not_enter_a_norm_over_the_batch(tmp_path: Path, device: torch.device) -> None:
@@ -121,7 +121,7 @@ def test_a_replay_is_the_plain_step_on_new_data_seeds_and_weights(tmp_path: Path
             for p in of.model.parameters():
                 p.mul_(1.01)
         replayed = results(of, of.step, batch, number, held)
-        assert_same(results(of, of.step.function, batch, number), replayed)
+        assert_same(results(of, of.plain, batch, number), replayed)
         seen.append(float(replayed[0][0]))
     assert len(of.step.graphs) == 1
     assert len(set(seen)) == 3  # a graph that replayed its first data would give one number
@@ -158,7 +158,7 @@ def test_replayed_predictions_are_plain_ones_on_new_data_seeds_and_weights(tmp_p
             for p in of.model.parameters():
                 p.mul_(1.01)
         of.model.module.eval()
-        want = forward._predict(batch, torch.tensor(number, device="cuda"))
+        want = run_stages(forward._predict(batch, torch.tensor(number, device="cuda")))
         torch.testing.assert_close(forward(batch, number, (64, 256)), want)
     assert len(forward.replayed.graphs) == 1
 

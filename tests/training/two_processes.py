@@ -1,14 +1,17 @@
 """What one of several processes does in the tests of devices; one process alone does the same for comparison."""
 
+import os
 import signal
 import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 import torch
 from lightning_fabric import Fabric
 from safetensors.torch import save_file
@@ -17,12 +20,17 @@ from tests.training.training_samples import CLASSES, CONFIG, graphs, off_the_kin
 from torch import Tensor
 
 from pfgnn.data.loader import Resident
+from pfgnn.data.task import Task
+from pfgnn.errors import LostProcessError
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.run import run
 from pfgnn.files import write_json
 from pfgnn.interrupts import Stopped
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training import checkpoint_file as checkpoint
+from pfgnn.training import devices
+from pfgnn.training.config import TrainingConfig
+from pfgnn.training.cuda_graphs import Replayed
 from pfgnn.training.devices import gather_rows, make_fabric, over_devices
 from pfgnn.training.evaluate import Draws, Forward, predict
 from pfgnn.training.loop import Trainer
@@ -30,20 +38,88 @@ from pfgnn.training.loop import Trainer
 # Graphs of the whole batch: even, odd, and one graph, of which the second process has none; a node's or a graph's loss.
 BATCHES = {"even": 8, "odd": 7, "one": 1, "nodes": 5, "clipped": 7}
 PARTS = {"even": 6, "odd": 5, "one": 1}
+# Not Adam, which makes a whole step of a gradient that is nothing but rounding. Four batches in each of two epochs.
+SMOOTH = replace(CONFIG, epochs=2, batch_size=4, optimiser="sgd", gamma=0.5)
+
+
+class Shape(NamedTuple):
+    """Settings of a run whose batches all have one shape."""
+
+    gamma: float
+    rate: float
+
+
+SHAPES = {"policy loss": Shape(0.5, 0.0), "no policy loss": Shape(0.0, 0.0), "trained": Shape(0.5, 1e-2)}
 
 
 def update(folder: Path, fabric: Fabric, case: str) -> dict[str, Tensor]:
     """The weights after one update by their gradients alone, in float64."""
     task = NODES if case == "nodes" else CLASSES
-    config = replace(CONFIG, updates=1, epochs=None, batch_size=BATCHES[case], optimiser="sgd", learning_rate=1.0)
-    config = replace(config, gamma=0.5, clip=1e-2 if case == "clipped" else None)
-    torch.manual_seed(0)
-    model = PFGNN.paper(GIN(8, layers=1), 2, steps=2, particles=3, level=task.level).double()
-    off_the_kinks(model)
-    of = trainer(folder, config, graphs(task=task), model=model, fabric=fabric)
+    config = replace(SMOOTH, updates=1, epochs=None, batch_size=BATCHES[case], learning_rate=1.0)
+    of = exact(folder, fabric, replace(config, clip=1e-2 if case == "clipped" else None), task)
     before = weights(of)
     of.train()
     return {name: before[name] - tensor for name, tensor in weights(of).items()}
+
+
+def exact(folder: Path, fabric: Fabric, config: TrainingConfig, task: Task = CLASSES) -> Trainer:
+    """A trainer of the paper's model, with policy loss, in float64."""
+    torch.manual_seed(0)
+    model = PFGNN.paper(GIN(8, layers=1), 2, steps=2, particles=3, level=task.level).double()
+    off_the_kinks(model)
+    return trainer(folder, config, graphs(task=task), model=model, fabric=fabric)
+
+
+def lost(folder: Path, fabric: Fabric) -> None:
+    """A run of two epochs whose last process is lost in the sixth update, within the second epoch."""
+    of = exact(folder, fabric, SMOOTH)
+    step = of.step
+
+    def losing(*arguments: Any) -> None:
+        if of.state.update == 5 and fabric.global_rank == fabric.world_size - 1:
+            if fabric.world_size > 1:
+                os._exit(0)
+            raise LostProcessError("one was lost")
+        step(*arguments)
+
+    of.step = losing  # type: ignore[assignment]
+    with pytest.raises(LostProcessError, match="one was lost"):
+        of.train()
+
+
+def gone_on(folder: Path, fabric: Fabric) -> Trainer:
+    """The run of :func:`lost`, or a new one, trained to its end."""
+    of = exact(folder, fabric, SMOOTH)
+    if (folder / checkpoint.LAST).exists():
+        of.resume(folder / checkpoint.LAST)
+    of.train()
+    return of
+
+
+def of_one_shape(folder: Path, fabric: Fabric, shape: Shape) -> dict[str, Tensor]:
+    """The gradients of six updates, and the weights after them; on GPUs the last updates of several are replayed."""
+    config = replace(CONFIG, epochs=3, gamma=shape.gamma, learning_rate=shape.rate, checkpoint_every=None)
+    torch.manual_seed(0)
+    model = PFGNN.paper(GIN(8, layers=1, norm="none"), 2, steps=2, particles=3)
+    off_the_kinks(model)
+    of = trainer(folder, config, graphs(uniform=True), model=model, fabric=fabric)
+    of.validation = replace(of.validation, examples=of.examples._replace(validation=None))
+    step = of.step if fabric.world_size > 1 else of.plain
+    gradients = []
+
+    def watched(*arguments: Any) -> None:
+        step(*arguments)
+        average = of.plain.average
+        grads = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
+        flat = torch.cat(grads) if average is None else average.flat  # a replay leaves nothing in a parameter
+        assert flat is not None
+        gradients.append(flat.clone())
+
+    of.step = watched  # type: ignore[assignment]
+    of.train()
+    captured = [len(found.stages) for found in step.graphs.values()] if isinstance(step, Replayed) else []
+    found = {"gradients": torch.stack(gradients).cpu(), "captured": torch.tensor(captured)}
+    return found | {"weights": torch.cat([tensor.flatten() for tensor in weights(of).values()])}
 
 
 def predictions(fabric: Fabric, level: str, part: str) -> Tensor:
@@ -89,8 +165,20 @@ def slow_best(path: Path, content: checkpoint.Checkpoint, write: Any = checkpoin
     write(path, content)
 
 
+def on_one_shape(folder: Path, fabric: Fabric) -> dict[str, Tensor]:
+    """Everything of :func:`of_one_shape`."""
+    found = {case: of_one_shape(folder / case, fabric, of) for case, of in SHAPES.items()}
+    return {f"{case}/{name}": tensor for case, of in found.items() for name, tensor in of.items()}
+
+
+def keep(found: dict[str, Tensor], folder: Path, fabric: Fabric) -> None:
+    """Write what came out, by the number of the process."""
+    contiguous = {name: tensor.contiguous() for name, tensor in found.items()}
+    save_file(contiguous, folder / f"{fabric.global_rank}.safetensors")
+
+
 def work(folder: Path) -> None:
-    """Do everything; what came out lies in ``folder`` by the number of the process."""
+    """Do everything on CPUs; what came out lies in ``folder`` by the number of the process."""
     fabric = make_fabric("cpu")
     rank = fabric.global_rank
     own = folder / f"of-{rank}"  # a folder of its own for each process, to see who writes
@@ -100,9 +188,11 @@ def work(folder: Path) -> None:
     found["mean"] = over_devices(fabric, torch.tensor([rank + 1.0]), "mean")
     found["stopped"] = torch.tensor(stopped(folder / f"stopped-{fabric.world_size}-{rank}", fabric))
     found["rows"] = torch.cat(gather_rows(fabric, torch.full((2 * rank, 3), float(rank))))
+    found |= on_one_shape(folder / "shapes", fabric)
     after = normed(folder / f"normed-{fabric.world_size}" if rank == 0 else own / "normed", fabric)
     found |= {f"normed/{name}": tensor for name, tensor in weights(after).items()}
-    save_file({name: tensor.contiguous() for name, tensor in found.items()}, folder / f"{rank}.safetensors")
+    found |= {f"gone on/{name}": tensor for name, tensor in weights(gone_on(folder / "begun", fabric)).items()}
+    keep(found, folder, fabric)
     checkpoint.write_checkpoint = slow_best  # type: ignore[assignment]
     data = packed(own, TARGETS)  # an error changes little with rounding, an accuracy by a whole graph or not at all
     fabric.barrier()
@@ -113,8 +203,16 @@ def work(folder: Path) -> None:
     training = {"epochs": 1, "optimiser": "sgd", "standardise": True}
     config = small(folder / "of-0" / data.name, training, model=model)
     write_json(folder / f"{rank}.json", run(config, folder / "run", device="cpu"))
+    lost(folder / "lost", fabric)
+
+
+def work_on_one_gpu(folder: Path) -> None:
+    """Two processes share a GPU. NCCL refuses that, so gloo sums their gradients."""
+    devices.Processes = partial(devices.Processes, process_group_backend="gloo")  # type: ignore[assignment,misc]
+    fabric = make_fabric("cuda")
+    keep(on_one_shape(folder / "shapes", fabric), folder, fabric)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    work(Path(sys.argv[1]))
+    {"cpu": work, "cuda": work_on_one_gpu}[sys.argv[1]](Path(sys.argv[2]))

@@ -1,9 +1,12 @@
 """The consoles that the commands print to: one for their output, one for errors."""
 
+import os
+
 from rich.console import Console
 from rich.table import Table
 
-console = Console(emoji=False)  # a name such as :x: stays as it is
+# A name such as :x: stays as it is. Of the processes that torchrun starts, the first one speaks for all.
+console = Console(emoji=False, quiet=os.environ.get("RANK", "0") != "0")
 errors = Console(stderr=True, soft_wrap=True, emoji=False)
 
 

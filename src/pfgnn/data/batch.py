@@ -112,11 +112,6 @@ class GraphBatch:
         """Number of graphs that are not padding."""
         return self.num_graphs - self.padding
 
-    @cached_property
-    def real(self) -> Tensor:
-        """True for each graph that is not padding, bool [G]."""
-        return torch.arange(self.num_graphs, device=self.batch.device) < self.real_graphs
-
     def with_fields(self, **changed: Any) -> "GraphBatch":
         """A copy with some fields replaced. Nothing is checked."""
         return GraphBatch(**{name: getattr(self, name) for name in FIELDS} | changed)

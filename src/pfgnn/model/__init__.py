@@ -13,9 +13,10 @@ from pfgnn.model.individualise import (
 )
 from pfgnn.model.observe import NoObservation, SetObservation
 from pfgnn.model.output import Output, StepTrace
+from pfgnn.model.per_particle import PerParticle
 from pfgnn.model.pfgnn import PFGNN
 from pfgnn.model.policy import CentralityPolicy, GNNPolicy, MLPPolicy, UniformPolicy
-from pfgnn.model.readout import MaxParticle, MeanParticle, PerParticle
+from pfgnn.model.readout import MaxParticle, MeanParticle
 from pfgnn.model.resample import ESSResampling, NoResampling, SoftResampling, SystematicResampling
 from pfgnn.model.sample import Distinct, Independent, Top
 

@@ -28,15 +28,6 @@ class Belief(NamedTuple):
         """The weights w, shape [G, K]. Each row sums to 1."""
         return self.log_weights.exp()
 
-    def take(self, particles: slice) -> "Belief":
-        """The particles in a slice. Their weights are not normalised again."""
-        shared = self.embeddings.shape[1] == 1
-        return Belief(
-            self.embeddings if shared else self.embeddings[:, particles],
-            self.log_weights[:, particles],
-            None if self.used is None else self.used[:, particles],
-        )
-
     def select(self, ancestors: Tensor, log_weights: Tensor, nodes: Segments) -> "Belief":
         """Replace each particle by a copy of its ancestor, and set new weights.
 

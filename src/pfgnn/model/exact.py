@@ -98,8 +98,7 @@ def enumerate_tree(
         draw = Draw(drawn, every, log_p[v, parents][None], parents[None], log_w, None)
         parted = last.embeddings if len(last.log_prob) == 1 else last.embeddings[:, parents]
         used = None if last.used is None else mark_used(last.used[:, parents], draw.vertices, draw.valid)
-        belief = Belief(parted, log_w, used)
-        embeddings, *layers = model.transition(slice(0, len(v)), t, belief, draw, graph, noise)
+        embeddings, *layers = model.transition(slice(0, len(v)), parted, t, draw, graph, noise)
         levels.append(
             Level(
                 embeddings,

@@ -11,16 +11,17 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.base import GraphModel, Pass
-from pfgnn.model.belief import Belief, initial_belief
+from pfgnn.model.belief import initial_belief
 from pfgnn.model.chunks import Chunks
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.individualise import ByDistance, Individualise, Multiplicative
 from pfgnn.model.observe import NoObservation, SetObservation
 from pfgnn.model.output import Output, StepTrace
 from pfgnn.model.particle_context import Context
+from pfgnn.model.per_particle import PerParticle
 from pfgnn.model.policy import MLPPolicy, UniformPolicy, check_scores
 from pfgnn.model.randomness import Noise
-from pfgnn.model.readout import MeanParticle, PerParticle, Readout, embedding
+from pfgnn.model.readout import MeanParticle, Readout, embedding
 from pfgnn.model.refine import Refine, check_forward, check_module, fresh_copy
 from pfgnn.model.resample import NoResampling, SoftResampling
 from pfgnn.model.sample import Distinct, Draw, Independent
@@ -196,33 +197,33 @@ class PFGNN(GraphModel):
         belief = initial_belief(H.squeeze(1), K, graph.num_graphs, self.mask_used)  # 4
         readings, trace = [self.readout.read(0, belief, graph, layers)], []
         for t in range(1, self.steps + 1):  # 5
-            [scores] = (chunks if t > 1 else whole).run(self.score, belief, graph)  # 6
+            [scores] = (chunks if t > 1 else whole).run(self.score, [belief.embeddings], graph)  # 6
             if strict:
                 check_scores(self.policy, scores, t)
             draw: Draw = self.sample(scores, belief, graph, noise, t)  # 7
             belief = draw.follow(belief, graph)
-            H, *layers = chunks.run(self.transition, t, belief, draw, graph, noise)  # 8-10
-            log_w = normalise(belief.log_weights + self.observe(H, graph))  # 11
+            H, *layers = chunks.run(self.transition, [belief.embeddings], t, draw, graph, noise)  # 8-10
+            [observed] = chunks.run(self.observation, [H], graph)
+            log_w = normalise(belief.log_weights + observed)  # 11
             belief = belief._replace(embeddings=H, log_weights=log_w)
-            readings.append(self.readout.read(t, belief, graph, layers, draw.vertices))  # resampling only adds variance
+            # Read before the resampling, which only adds variance.
+            readings.append(self.readout.read(t, belief, graph, layers, draw.vertices, chunks))
             belief, ancestors = self.resample(belief, noise, t)  # 12
             trace.append(StepTrace(*draw.record(), log_w, ancestors))
         f = embedding(readings)  # 15
         return Output(self.readout.head(f), f, belief, trace, readings)  # 16, 17
 
-    def score(self, part: slice, belief: Belief, graph: GraphBatch) -> tuple[Tensor]:
+    def score(self, part: slice, H: Tensor, graph: GraphBatch) -> tuple[Tensor]:
         """Line 6 for the particles in a slice: the policy's scores of all vertices, shape [N, k]."""
-        return (self.policy(belief.take(part).embeddings, graph),)
+        return (self.policy(H, graph),)
 
-    def transition(
-        self, part: slice, t: int, belief: Belief, draw: Draw, graph: GraphBatch, noise: Noise
-    ) -> list[Tensor]:
+    def transition(self, part: slice, H: Tensor, t: int, draw: Draw, graph: GraphBatch, noise: Noise) -> list[Tensor]:
         """Lines 8 to 10 for the particles in a slice: individualise the drawn vertices, then refine.
 
         Args:
             part: Slice of k particles.
+            H: Their embeddings after the draw, not yet individualised, shape [N, k, D], or [N, 1, D].
             t: The step.
-            belief: Belief of all particles after the draw, not yet individualised.
             draw: Draws of all particles.
             graph: The batch of graphs.
             noise: The random numbers of the pass.
@@ -230,10 +231,14 @@ class PFGNN(GraphModel):
         Returns:
             H, shape [N, k, D], and the outputs of the layers if the readout reads them.
         """
-        own, drawn = belief.take(part), draw.take(part)
+        drawn = draw.take(part)
         k = torch.arange(part.start, part.stop, device=graph.batch.device)
-        H = self.individualise(own.embeddings, drawn, graph, noise, t, k)  # 8
-        return self.refined(t, H, graph, Context(noise, t, k, drawn.vertices, own.log_weights))  # 9
+        H = self.individualise(H, drawn, graph, noise, t, k)  # 8
+        return self.refined(t, H, graph, Context(noise, t, k, drawn.vertices, drawn.log_weights))  # 9
+
+    def observation(self, part: slice, H: Tensor, graph: GraphBatch) -> tuple[Tensor]:
+        """Line 11 for the particles in a slice: their scores, shape [G, k]."""
+        return (self.observe(H, graph),)
 
     def refined(self, t: int, H: Tensor, graph: GraphBatch, context: Context) -> list[Tensor]:
         """Refine H [N, k, D] with the GNN of step t. Returns H, then the layers' outputs if the readout reads them."""

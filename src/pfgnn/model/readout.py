@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,7 @@ from pfgnn.argument_checks import check_flag, check_number, check_positive, choo
 from pfgnn.data.batch import GraphBatch
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.belief import Belief
+from pfgnn.model.chunks import Chunks
 from pfgnn.model.mlp import MLP
 from pfgnn.ops.particles import average_particles
 from pfgnn.ops.segments import segment_max, segment_mean, segment_sum, spread
@@ -95,6 +96,7 @@ class Readout(nn.Module, ABC):
         graph: GraphBatch,
         layers: Sequence[Tensor] = (),
         vertices: Tensor | None = None,
+        chunks: Chunks | None = None,
     ) -> Reading:
         """Read the belief of step t.
 
@@ -104,13 +106,22 @@ class Readout(nn.Module, ABC):
             graph: The batch of graphs.
             layers: Outputs of the refinement's layers, shape [N, K, D] each. Needed only with ``join``.
             vertices: The vertices that the particles individualised in the step, shape [G, K, m]. None for t = 0.
+            chunks: The particles that are read at a time. None for all at once.
         """
+        if chunks is None:
+            chunks = Chunks(belief.embeddings.shape[1], belief.embeddings.shape[1])
         if self.join:
-            belief = belief._replace(embeddings=self.join[t](torch.cat(list(layers), -1)))
-        return self.summarise(t, belief, graph, vertices)
+            [H] = chunks.run(self._joined, layers, t)
+            belief = belief._replace(embeddings=H)
+        return self.summarise(t, belief, graph, vertices, chunks)
+
+    def _joined(self, part: slice, *layers_and_step: Any) -> tuple[Tensor]:
+        """The outputs of all layers, shape [N, k, D] each, as one of shape [N, k, D]."""
+        *layers, t = layers_and_step
+        return (self.join[t](torch.cat(layers, -1)),)
 
     @abstractmethod
-    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None, chunks: Chunks) -> Reading:
         """Compute f_t from the belief of step t; arguments as in :meth:`read`."""
 
     def pool(self, H: Tensor, graph: GraphBatch) -> Tensor:
@@ -182,7 +193,7 @@ class MeanParticle(Readout):
         super().__init__(width, steps, out_channels, columns=columns, **options)
         self.second_moment = second_moment
 
-    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None, chunks: Chunks) -> Reading:
         """Compute f_t; see the class."""
         return Reading(self.pool(self.moments(belief, graph), graph), None)
 
@@ -197,72 +208,6 @@ class MeanParticle(Readout):
         return torch.cat(powers, -1) if len(powers) > 1 else powers[0]
 
 
-@READOUTS.register("particle")
-class PerParticle(Readout):
-    """f_t = Σ_k w_k relu(MLP_t(pool_v relu(A_t h_v^k + a_t))): reads each particle by itself, then averages.
-
-    The mean particle loses information that only single particles have. The MLP on each particle keeps it. A norm over
-    the nodes of a graph removes information from the sum of the embeddings. The map A_t and the relu before the pooling
-    keep it.
-
-    At node level f_t = relu(B_t o_v + b_t), where o_v is the mean of h_v^k over the particles that individualised v
-    itself. If there are none, f_t = Σ_k w_k relu(MLP_t(h_v^k)). In a large graph most particles individualised a vertex
-    far from v, so this mean says little about v. So it is used only if no particle individualised v.
-
-    Args:
-        width: D.
-        steps: T.
-        out_channels: C.
-        options: Other arguments of :class:`Readout`. The default of pool is "sum".
-    """
-
-    def __init__(self, width: int, steps: int, out_channels: int, **options: Unpack[Options]) -> None:
-        options.setdefault("pool", "sum")
-        super().__init__(width, steps, out_channels, **options)
-        pooled = 0 if self.reduce is None else steps + 1
-        self.nodes = nn.ModuleList(nn.Linear(width, width) for _ in range(pooled))  # A_t, a_t
-        self.parts = nn.ModuleList(MLP(width, width, width) for _ in range(steps + 1))
-        self.own = nn.ModuleList(nn.Linear(width, width) for _ in range(steps if self.reduce is None else 0))  # B_t
-
-    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
-        """Compute f_t; see the class."""
-        H = belief.embeddings
-        if self.reduce is not None:
-            H = self.pool(self.nodes[t](H).relu(), graph)
-        parts = self.parts[t](H).relu()  # [G, K, D], or [N, K, D] at node level
-        if self.reduce is None:
-            shared = parts.shape[1] == 1  # all particles are equal
-            mean = parts.squeeze(1) if shared else average_particles(parts, belief.log_weights, graph.nodes)
-            if vertices is None:
-                return Reading(mean, None)
-            mine, found = own_particle(belief, vertices, graph)
-            return Reading(torch.where(found, self.own[t - 1](mine).relu(), mean), None)
-        if parts.shape[1] == 1:
-            return Reading(parts.squeeze(1), parts)
-        w = belief.log_weights.exp()[:, None].to(parts.dtype)  # [G, 1, K]
-        return Reading((w @ parts).squeeze(1), parts)
-
-
-def own_particle(belief: Belief, vertices: Tensor, graph: GraphBatch) -> tuple[Tensor, Tensor]:
-    """For each node v, the weighted mean of h_v^k over the particles k that individualised v.
-
-    Args:
-        belief: Belief of K particles.
-        vertices: The vertices that they individualised, shape [G, K, m].
-        graph: The batch of graphs.
-
-    Returns:
-        The mean, shape [N, D].
-        Whether there are such particles, shape [N, 1].
-    """
-    node = torch.arange(len(graph.batch), device=vertices.device)
-    is_own = (vertices[graph.batch] == node[:, None, None]).any(-1)  # [N, K]
-    w = torch.where(is_own, belief.log_weights.exp()[graph.batch], 0.0)
-    total = w.sum(1, keepdim=True)
-    w = (w / total.clamp(min=1e-30)).to(belief.embeddings.dtype)
-    return (w[:, None] @ belief.embeddings.expand(-1, w.shape[1], -1)).squeeze(1), total > 0
-
-
 @READOUTS.register("max")
 class MaxParticle(Readout):
     """f_t = max_k (w_k / max_j w_j) pool_v h_v^k, an elementwise maximum.
@@ -271,7 +216,7 @@ class MaxParticle(Readout):
     :class:`Readout`.
     """
 
-    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None) -> Reading:
+    def summarise(self, t: int, belief: Belief, graph: GraphBatch, vertices: Tensor | None, chunks: Chunks) -> Reading:
         """Compute f_t; see the class."""
         pooled = self.pool(belief.embeddings, graph)  # [G, K, D], or [N, K, D] at node level
         if pooled.shape[1] == 1:

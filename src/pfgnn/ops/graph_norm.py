@@ -8,6 +8,8 @@ from torch import Tensor
 from pfgnn.ops.dispatch import apply, fast, once
 from pfgnn.ops.segments import Segments, segment_mean, segment_sum, spread
 
+LARGE = 8192  # nodes per graph; one program of the kernel takes a whole graph, which is slow if it is larger
+
 
 class Norming(NamedTuple):
     """The parameters of γ c / √(mean c² + ε) + β, with c = h - α μ, where h is first clamped to ±limit.
@@ -69,7 +71,7 @@ def activate_graphs(
     Returns:
         The result, same shape as h.
     """
-    if nodes.start is not None and fast(h):
+    if nodes.start is not None and fast(h) and len(h) < LARGE * nodes.size:
         return apply(_Activate, h, x, *norming, nodes, relu, near)
     y = normalise_graphs(h, norming, nodes, near)
     y = y.relu() if relu else y

@@ -9,6 +9,10 @@ from torch import Tensor
 from pfgnn.ops.dispatch import apply, fast, once
 from pfgnn.ops.side_stream import beside, joined
 
+# The plain code makes at most this many messages at a time, 16 MB in float32. Larger tensors do not fit into a CPU's
+# caches, and from 32 MB on the C library gets their memory anew from the system each time, which doubles the time.
+AT_ONCE = 2**22
+
 
 @dataclass(frozen=True)
 class Segments:
@@ -123,7 +127,14 @@ def sum_neighbours(x: Tensor, own: Tensor, sources: Segments, targets: Segments)
     """
     if sources.across is not None and _kernel(x, targets):
         return apply(_Neighbours, x, own, sources, targets)
-    return own * x + segment_sum(spread(x, sources), targets)
+    return own * x + gather_sum(x, sources, targets)
+
+
+def gather_sum(x: Tensor, sources: Segments, targets: Segments) -> Tensor:
+    """Σ_{edges (j, i)} x_j for every node i, in plain torch code. For the arguments see :func:`sum_neighbours`."""
+    if len(sources.index) * x[:1].numel() <= AT_ONCE:
+        return segment_sum(spread(x, sources), targets)
+    return apply(_InBlocks, x, sources, targets)
 
 
 def _extreme(values: Tensor, segments: Segments, reduce: str) -> Tensor:
@@ -173,6 +184,24 @@ class _Spread(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         return segment_sum(gradients[0], ctx.segments), None
+
+
+class _InBlocks(torch.autograd.Function):
+    """The sum over the edges, some of them at a time. The gradient is the same sum in the other direction."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, sources: Segments, targets: Segments) -> Tensor:
+        ctx.sources, ctx.targets = sources, targets
+        flat = x.flatten(1) if x.dim() > 1 else x[:, None]
+        out = flat.new_zeros(targets.size, flat.shape[1])
+        edges = max(1, AT_ONCE // flat.shape[1])
+        for source, target in zip(sources.index.split(edges), targets.index.split(edges), strict=True):
+            out.scatter_add_(0, target[:, None].expand(-1, flat.shape[1]), flat.index_select(0, source))
+        return out.view(targets.size, *x.shape[1:])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        return apply(_InBlocks, gradients[0], ctx.targets, ctx.sources), None, None
 
 
 class _Max(torch.autograd.Function):

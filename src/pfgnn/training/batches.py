@@ -44,13 +44,14 @@ def make_loader(examples: Examples, config: TrainingConfig, seed: int, fabric: F
         pad: Whether to pad batches, so that they have only a few different shapes.
     """
     batch_size = even_size(config, len(examples.train))
+    own_size = -(-batch_size // fabric.world_size)
     return Loader(
         examples.data,
         examples.train.repeat(config.copies),
         batch_size,
         shuffle=True,
         seed=seed,
-        pad=examples.data.multiples(examples.train, batch_size) if pad else None,
+        pad=examples.data.multiples(examples.train, own_size) if pad else None,
         rank=fabric.global_rank,
         world=fabric.world_size,
     )

@@ -1,7 +1,8 @@
 """Replay of a training step or a prediction from CUDA graphs: one launch instead of thousands."""
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
 
 import torch
 from lightning_fabric import Fabric
@@ -10,72 +11,102 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.refine import Refine
+from pfgnn.training.devices import sum_over_devices
+from pfgnn.training.stages import Stages, run_stages
 
-# A CUDA graph, the tensors of the batch that it reads, the seed that it reads, and the result that it writes.
-Captured = tuple[torch.cuda.CUDAGraph, dict[str, Tensor], Tensor, Tensor | None]
-WARM_UPS = 2  # plain calls with a shape before its graph is captured; in these, libraries choose their kernels
+WARM_UPS = 2  # plain calls with a shape before its graphs are captured; in these, libraries choose their kernels
+
+
+class Captured(NamedTuple):
+    """The CUDA graphs of one shape.
+
+    Fields:
+        tensors: The tensors of the batch that the graphs read.
+        seed: The seed that they read.
+        stages: The graph of each stage, and the tensor to sum over all devices after it; None after the last stage.
+        result: The result that they write.
+    """
+
+    tensors: dict[str, Tensor]
+    seed: Tensor
+    stages: list[tuple[torch.cuda.CUDAGraph, Tensor | None]]
+    result: Tensor | None
 
 
 class Replayed:
-    """A function of a batch and a seed that is replayed from CUDA graphs, one for each shape of a batch.
+    """A function of a batch and a seed that is replayed from CUDA graphs, for each shape of a batch one per stage.
 
-    The first calls with a new shape run the function itself.
+    The first calls with a new shape run the function itself. A capture computes nothing and sums nothing: the replay
+    after it does. So with every call each tensor is summed once, and a device may capture while others replay.
 
     Args:
         function: The function. All other memory that it reads, such as parameters, must stay at the same address.
         before: Called before each capture.
     """
 
-    def __init__(
-        self, function: Callable[[GraphBatch, Tensor], Tensor | None], before: Callable[[], object] = lambda: None
-    ) -> None:
+    def __init__(self, function: Callable[..., Stages], before: Callable[[], object] = lambda: None) -> None:
         self.function, self.before = function, before
-        self.seen: dict[tuple[object, ...], int] = {}
-        self.graphs: dict[tuple[object, ...], Captured] = {}
+        self.seen: dict[Hashable, int] = {}
+        self.graphs: dict[Hashable, Captured] = {}
         self.pool = torch.cuda.graph_pool_handle()
 
-    def __call__(self, batch: GraphBatch, seed: Tensor) -> Tensor | None:
-        """The result of the function. The next call may overwrite it."""
+    def __call__(self, batch: GraphBatch, seed: Tensor, *rest: Hashable) -> Tensor | None:
+        """The result of the function. The next call may overwrite it.
+
+        Args:
+            batch: The batch.
+            seed: The seed.
+            rest: Other arguments of the function. Each value has graphs of its own.
+        """
         shapes = {name: tuple(tensor.shape) for name, tensor in batch.tensors().items()}
-        shape = (*shapes.items(), batch.num_graphs, batch.padding)
+        shape = (*shapes.items(), batch.num_graphs, batch.padding, *rest)
         if shape not in self.graphs:
             self.seen[shape] = self.seen.get(shape, 0) + 1
             if self.seen[shape] <= WARM_UPS:
-                return self.function(batch, seed)
-            self.graphs[shape] = self._capture(batch, seed)
-        graph, held, held_seed, result = self.graphs[shape]
+                return run_stages(self.function(batch, seed, *rest))
+            self.graphs[shape] = self._capture(batch, seed, *rest)
+        held = self.graphs[shape]
         for name, tensor in batch.tensors().items():
-            held[name].copy_(tensor)
-        held_seed.copy_(seed)
-        graph.replay()
-        return result
+            held.tensors[name].copy_(tensor)
+        held.seed.copy_(seed)
+        for graph, summed in held.stages:
+            graph.replay()
+            if summed is not None:
+                sum_over_devices(summed)
+        return held.result
 
-    def _capture(self, batch: GraphBatch, seed: Tensor) -> Captured:
+    def _capture(self, batch: GraphBatch, seed: Tensor, *rest: Hashable) -> Captured:
         held = batch.with_fields(**{name: tensor.clone() for name, tensor in batch.tensors().items()})
-        held_seed = seed.clone()
-        graph = torch.cuda.CUDAGraph()
+        found = Captured(held.tensors(), seed.clone(), [], None)
         self.before()
         gc.collect()  # the capture would fail if the collector freed an older CUDA graph during it
         collecting = gc.isenabled()
         gc.disable()
         try:
             torch.cuda.synchronize()
-            with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
-                result = self.function(held, held_seed)
+            stages = self.function(held, found.seed, *rest)
+            while not found.stages or found.stages[-1][1] is not None:
+                graph, summed = torch.cuda.CUDAGraph(), None
+                with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
+                    try:
+                        summed = next(stages)
+                    except StopIteration as end:
+                        found = found._replace(result=end.value)
+                found.stages.append((graph, summed))
         finally:
             if collecting:
                 gc.enable()
-        return graph, held.tensors(), held_seed, result
+        return found
 
 
 def replayable(model: nn.Module, fabric: Fabric) -> bool:
     """Whether a CUDA graph can hold a pass of the model.
 
-    This needs one GPU, a model with static shapes, and none of torch's batch norms: these would count the padding.
+    This needs a GPU, a model with static shapes, and none of torch's batch norms: these would count the padding.
     """
     static = all(getattr(part.backbone, "static", False) for part in model.modules() if isinstance(part, Refine))
     static = static and not any(isinstance(part, _BatchNorm) for part in model.modules())
-    return fabric.device.type == "cuda" and fabric.world_size == 1 and static
+    return fabric.device.type == "cuda" and static
 
 
 def own_stream(device: torch.device) -> None:

@@ -2,15 +2,18 @@
 
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
+import torch.distributed
 from lightning_fabric import Fabric
 from lightning_fabric.strategies.ddp import DDPStrategy
 from lightning_fabric.strategies.strategy import Strategy
 from torch import Tensor, nn
 
 from pfgnn.argument_checks import choose
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, LostProcessError, cut
 
 # On each start with a GPU, Fabric logs the advice to use a lower precision.
 logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
@@ -71,9 +74,68 @@ def set_threads(threads: int | None) -> None:
 
 def over_devices(fabric: Fabric, tensor: Tensor, how: str) -> Tensor:
     """Reduce a tensor over all devices; ``how`` is "sum" or "mean"."""
-    reduced = fabric.all_reduce(tensor, reduce_op=how)
+    with _all_there():
+        reduced = fabric.all_reduce(tensor, reduce_op=how)
     assert isinstance(reduced, Tensor)
     return reduced
+
+
+def sum_over_devices(tensor: Tensor) -> None:
+    """Replace a tensor by its sum over all devices."""
+    with _all_there():
+        torch.distributed.all_reduce(tensor)
+
+
+@contextmanager
+def _all_there() -> Iterator[None]:
+    """Say in one sentence that a process is lost, if this block finds so."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not isinstance(error, torch.distributed.DistError) and "gloo" not in str(error):
+            raise
+        raise LostProcessError(
+            f"all processes of a run must stay, but one was lost ({cut(str(error), 200)}); "
+            "--resume goes on from the last checkpoint, on any number of devices"
+        ) from error
+
+
+class AnyDevice:
+    """Tells all devices whether something happened on any of them.
+
+    The answer is that of the call before, and on GPUs it has its own stream. So no device waits for it, or for the work
+    that it was just given.
+
+    Args:
+        fabric: The devices.
+    """
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+        self.stream = torch.cuda.Stream(fabric.device) if fabric.device.type == "cuda" else None
+        self.before: tuple[Tensor, torch.cuda.Event | None] | None = None  # the answer, and when it is there
+
+    def __call__(self, here: bool) -> bool:
+        """Whether ``here`` was true on any device in the call before. All devices make the same calls."""
+        with torch.cuda.stream(self.stream):
+            sent = torch.full((), float(here), device=self.fabric.device)  # a tensor made from a number would wait
+            before, self.before = self.before, _on_its_way(over_devices(self.fabric, sent, "sum"))
+        if before is None:
+            return False
+        answer, arrived = before
+        if arrived is not None:
+            arrived.synchronize()
+        return float(answer) > 0
+
+
+def _on_its_way(value: Tensor) -> tuple[Tensor, torch.cuda.Event | None]:
+    """The value on the CPU, and the event from which on it is there; None if it is there already."""
+    if not value.is_cuda:
+        return value, None
+    answer, arrived = torch.empty_like(value, device="cpu", pin_memory=True), torch.cuda.Event()
+    answer.copy_(value, non_blocking=True)
+    arrived.record()
+    return answer, arrived
 
 
 def gather_rows(fabric: Fabric, rows: Tensor) -> list[Tensor]:

@@ -18,6 +18,7 @@ from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
 from pfgnn.training.devices import gather_rows
 from pfgnn.training.finite import check_predictions
 from pfgnn.training.metrics import score
+from pfgnn.training.stages import Stages, run_stages
 
 
 @dataclass(frozen=True)
@@ -91,15 +92,17 @@ class Forward:
         number = torch.tensor(seed, device=self.fabric.device)
         try:
             if self.replayed is None:
-                return self._predict(batch, number)
-            replayed = self.replayed(batch if pad is None else pad_batch(batch, *pad), number)
-            assert replayed is not None
-            return replayed[:rows].clone()
+                predicted = run_stages(self._predict(batch, number))
+            else:
+                predicted = self.replayed(batch if pad is None else pad_batch(batch, *pad), number)
+            assert predicted is not None
+            return predicted if self.replayed is None else predicted[:rows].clone()
         finally:
             if was_training:
                 self.model.train()
 
-    def _predict(self, batch: GraphBatch, seed: Tensor) -> Tensor:
+    def _predict(self, batch: GraphBatch, seed: Tensor) -> Stages:
+        yield from ()  # a device needs nothing from the others
         with self.fabric.autocast():
             output = self.model(batch, particles=self.particles, seed=seed)
         prediction: Tensor = output.prediction.float()

@@ -78,6 +78,7 @@ class FirstUpdate:
         model = getattr(self.step.model, "module", self.step.model)  # other devices have no part in this
         model.eval()  # a batch norm may need more than one graph
         with self.step.fabric.autocast():
-            loss = replace(self.step, model=model).loss(self.data.collate([graph]), seed)[0].total
+            losses, output, gains = replace(self.step, model=model).losses(self.data.collate([graph]), seed)
+            loss = self.step.objective(losses, output.trace, gains=gains).total
         gradients = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
         return all(bool(tensor.isfinite().all()) for tensor in (loss, *gradients) if tensor is not None)

@@ -23,7 +23,7 @@ from pfgnn.training.checkpoint_file import LAST
 from pfgnn.training.checkpoints import Checkpoints, Compared, State
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
-from pfgnn.training.devices import over_devices
+from pfgnn.training.devices import AnyDevice, over_devices
 from pfgnn.training.evaluate import Draws, Forward
 from pfgnn.training.finite import FirstUpdate
 from pfgnn.training.losses import class_weights
@@ -31,6 +31,7 @@ from pfgnn.training.metrics_file import MetricsFile, Status
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
 from pfgnn.training.optimise import make_optimiser, make_schedule, set_rate
 from pfgnn.training.seeds import training_seed
+from pfgnn.training.stages import TOO_LARGE
 from pfgnn.training.step import Step
 from pfgnn.training.targets import Standardise
 from pfgnn.training.validate import Validation
@@ -100,8 +101,7 @@ class Trainer:
             self.sums,
             Averaging(model) if fabric.world_size > 1 else None,
         )
-        # With the gradients freed before the capture, a CUDA graph allocates them in its own memory.
-        self.step = Replayed(self.plain, before=self.optimiser.zero_grad) if static else self.plain
+        self.step = self._replayed() if static else self.plain
         self.forward = Forward(self.model.module, fabric, particles)
         self.validation = Validation(self.forward, examples, draws, self.scaler, task)
         self.metrics = MetricsFile(folder)
@@ -134,6 +134,7 @@ class Trainer:
         Ctrl-C is held back until the update is done and a checkpoint is written, and then raises a KeyboardInterrupt.
         """
         self.begun = time.perf_counter() - self.state.seconds
+        self.stopped_anywhere = AnyDevice(self.fabric)
         if self.fabric.is_global_zero:
             # A checkpoint within an epoch is older than the validation of its last update, which will be done again.
             self.metrics.cut(self.state.update - (self.state.batch > 0))
@@ -169,12 +170,14 @@ class Trainer:
                 self._save()
 
     def _stopped_by(self) -> int | None:
-        """The signal that asked to stop, or None. All processes stop after the same update, whoever got the signal."""
+        """The signal that asked to stop, or None.
+
+        Of several processes, all stop after the same update: the one after that in which one of them got a signal.
+        """
         number = self.interrupts.pending
         if self.fabric.world_size == 1:
             return number
-        came = torch.tensor(float(number is not None), device=self.fabric.device)
-        return (number or SIGINT) if over_devices(self.fabric, came, "sum") > 0 else None
+        return (number or SIGINT) if self.stopped_anywhere(number is not None) else None
 
     def _update(self, batch: GraphBatch) -> None:
         set_rate(self.optimiser, self.schedule.rate(self.state.update))
@@ -194,17 +197,11 @@ class Trainer:
     def _step(self, batch: GraphBatch) -> None:
         while True:
             try:
-                if isinstance(self.step, Replayed):
-                    self.step(batch, self.draw)
-                else:
-                    self.step(batch, self.draw, self._share(batch))
+                self.step(batch, self.draw, self._share())
                 return
             except torch.OutOfMemoryError as error:  # no weight was changed yet
                 if not self._take_less():
-                    raise OutOfMemoryError(
-                        "a batch does not fit into the device's memory; "
-                        "a smaller training.batch_size or model.particles takes less"
-                    ) from error
+                    raise OutOfMemoryError(TOO_LARGE) from error
 
     def _take_less(self) -> bool:
         """Compute half as many particles at a time from now on, if possible. The results stay the same."""
@@ -214,7 +211,7 @@ class Trainer:
         self.plain.chunk = (chunk + 1) // 2
         self.optimiser.zero_grad()
         if isinstance(self.step, Replayed):
-            self.step = Replayed(self.plain, before=self.optimiser.zero_grad)
+            self.step = self._replayed()
         torch.cuda.empty_cache()
         warnings.warn(
             f"{chunk} particles at a time do not fit into the device's memory; "
@@ -223,16 +220,18 @@ class Trainer:
         )
         return True
 
-    def _share(self, batch: GraphBatch) -> Share | None:
+    def _replayed(self) -> Replayed:
+        """The step, replayed. With the gradients freed before it is captured, they lie in the CUDA graph's memory."""
+        return Replayed(self.plain.stages, before=self.optimiser.zero_grad)
+
+    def _share(self) -> Share | None:
         """The share of the batch on this device; None if there is only one device."""
-        world = self.fabric.world_size
+        rank, world = self.fabric.global_rank, self.fabric.world_size
         if world == 1:
             return None
         begin = self.state.batch * self.loader.batch_size
         size = min(self.loader.batch_size, len(self.loader.graphs) - begin)
-        weights = torch.ones(batch.num_graphs, device=self.fabric.device)
-        weights[len(range(self.fabric.global_rank, size, world)) :] = 0
-        return Share(weights, world, size, lambda tensor: over_devices(self.fabric, tensor, "sum"))
+        return Share(len(range(rank, size, world)), size, world)
 
     def _means(self, sums: Tensor) -> list[float]:
         *totals, count = sums.tolist()
@@ -249,13 +248,10 @@ class Trainer:
 
     def _measure(self) -> tuple[list[float], float | None]:
         """The means of what is reported, and the score of the validation part. The state of the run stays as it is."""
-        if self.fabric.world_size > 1:  # each device has the losses of its own graphs
-            means = self._means(over_devices(self.fabric, self.sums, "mean"))
-            for buffer in self.model.module.buffers():  # running statistics of the device's own graphs
-                if buffer.is_floating_point():
-                    buffer.copy_(over_devices(self.fabric, buffer, "mean"))
-            return means, self.validation.score()  # a process that stopped here would leave the others waiting
+        self._agree()
         means = self._means(self.sums)
+        if self.fabric.world_size > 1:
+            return means, self.validation.score()  # a process that stopped here would leave the others waiting
         try:
             with self.interrupts.let_through():
                 return means, self.validation.score()
@@ -287,9 +283,15 @@ class Trainer:
         state, rate = self.state, self.schedule.rate(max(self.state.update - 1, 0))
         return Status(state.update, self.updates, state.epoch, loss, policy_loss, ess, entropy, rate, validation)
 
+    def _agree(self) -> None:
+        """Average what each device has of its own graphs: the sums to report, and the model's running statistics."""
+        if self.fabric.world_size > 1:
+            for tensor in (self.sums, *self.model.module.buffers()):
+                if tensor.is_floating_point():
+                    tensor.copy_(over_devices(self.fabric, tensor, "mean"))
+
     def _save(self) -> None:
-        if self.fabric.world_size > 1:  # a checkpoint holds the sums of one device, so all devices take the mean
-            self.sums.copy_(over_devices(self.fabric, self.sums, "mean"))
+        self._agree()  # a checkpoint holds the tensors of one device
         self._means(self.sums)  # raises if a loss was not finite: such weights are not saved
         self.state.seconds = time.perf_counter() - self.begun
         self.checkpoints.save()

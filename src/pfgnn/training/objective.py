@@ -30,24 +30,22 @@ class Share(NamedTuple):
     """The share of a batch that is on one of several devices.
 
     Fields:
-        weights: 1 for each graph, but 0 for a graph that only fills up the share, [G].
-        devices: Number of devices. Their gradients are averaged afterwards.
+        own: Number of graphs here that count: the first ones. The others only fill up the share.
         graphs: Number of graphs of the whole batch.
-        add: Sums a tensor over all devices.
+        devices: Number of devices. Their gradients are averaged afterwards.
     """
 
-    weights: Tensor
-    devices: int
+    own: int
     graphs: int
-    add: Callable[[Tensor], Tensor]
+    devices: int = 1
 
 
-def no_baseline(losses: Tensor, total: Tensor, count: Tensor) -> Tensor:
+def no_baseline(losses: Tensor, total: Tensor, count: int) -> Tensor:
     """The baseline 0, as in the paper: [G] -> [G]. The arguments are those of :func:`leave_one_out`."""
     return torch.zeros_like(losses)
 
 
-def leave_one_out(losses: Tensor, total: Tensor, count: Tensor) -> Tensor:
+def leave_one_out(losses: Tensor, total: Tensor, count: int) -> Tensor:
     """The mean loss of the other graphs of the batch: [G] -> [G]. Their draws are independent of the graph's own.
 
     Args:
@@ -55,7 +53,7 @@ def leave_one_out(losses: Tensor, total: Tensor, count: Tensor) -> Tensor:
         total: Sum of the losses of the whole batch.
         count: Number of graphs in the whole batch.
     """
-    return (total - losses) / (count - 1).clamp(min=1)
+    return (total - losses) / max(count - 1, 1)
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Objective:
     """
 
     gamma: float = 0.1
-    baseline: Callable[[Tensor, Tensor, Tensor], Tensor] = leave_one_out
+    baseline: Callable[[Tensor, Tensor, int], Tensor] = leave_one_out
     credit: str = "graph"
     entropy: float = 0.0
 
@@ -101,13 +99,27 @@ class Objective:
         """Whether the call needs ``gains``."""
         return self.credit == "particle" and self.gamma > 0
 
+    def total(self, losses: Tensor, trace: list[StepTrace], share: Share) -> Tensor | None:
+        """The sum of the task losses of this device's graphs, without their gradient; None if it is not needed.
+
+        The call needs the sum of these over all devices, for the baseline.
+
+        Args:
+            losses: Task loss of each graph, [G].
+            trace: Trace of the forward pass.
+            share: The share of the batch on this device.
+        """
+        if not trace or self.gamma == 0 or self.credit != "graph":
+            return None
+        return (_counting(losses, share) * losses.detach()).sum()
+
     def __call__(
         self,
         losses: Tensor,
         trace: list[StepTrace],
         share: Share | None = None,
         gains: Tensor | None = None,
-        real: Tensor | None = None,
+        total: Tensor | None = None,
     ) -> Loss:
         """The loss of a batch.
 
@@ -117,18 +129,16 @@ class Objective:
         Args:
             losses: Task loss of each graph, [G]; at node level the mean over the nodes of the graph.
             trace: Trace of the forward pass.
-            share: The share of the batch on this device; None if the whole batch is here.
+            share: The share of the batch on this device; None if the whole batch is here, without padding.
             gains: L_g^{-k,t} - L_g for credit "particle", [T, G, K].
-            real: False for graphs that are padding, bool [G]; None if there is no padding.
+            total: Sum of :meth:`total` over all devices; None if the whole batch is here.
         """
         graphs = (len(trace[0].log_prob),) if trace else tuple(losses.shape[:1])
         if losses.shape != graphs:
             want = list(graphs) if trace else "[G]"
             raise InputError(f"losses must have one loss per graph, shape {want}, but it has {list(losses.shape)}")
-        own = torch.ones_like(losses) if share is None else share.weights
-        own = own if real is None else own * real
-        fixed, count = losses.detach(), own.sum() if share is None else own.new_tensor(share.graphs)
-        weights = own * ((1 if share is None else share.devices) / count)
+        share = share or Share(len(losses), len(losses))
+        fixed, weights = losses.detach(), _counting(losses, share) * (share.devices / share.graphs)
         task = (weights * losses).sum()
         if not trace or self.gamma == self.entropy == 0:
             return Loss(task, task, torch.zeros_like(task))
@@ -136,9 +146,9 @@ class Objective:
         if self.gamma == 0:
             of_graph = torch.zeros_like(fixed)
         elif self.credit == "graph":
-            total = (own * fixed).sum()
-            total = total if share is None else share.add(total)
-            of_graph = (fixed - self.baseline(fixed, total, count)) * log_prob.sum(0).mean(1)
+            total = self.total(losses, trace, share) if total is None else total
+            assert total is not None
+            of_graph = (fixed - self.baseline(fixed, total, share.graphs)) * log_prob.sum(0).mean(1)
         else:
             if gains is None or gains.shape != log_prob.shape:
                 came = "None" if gains is None else f"of shape {list(gains.shape)}"
@@ -149,3 +159,8 @@ class Objective:
             return Loss(task + self.gamma * policy, task, policy)
         spread = torch.stack([step.entropy for step in trace]).mean((0, 2))  # [G]
         return Loss(task + self.gamma * policy - self.entropy * (weights * spread).sum(), task, policy)
+
+
+def _counting(losses: Tensor, share: Share) -> Tensor:
+    """1 for each graph that counts, and 0 for the others, shape [G]."""
+    return (torch.arange(len(losses), device=losses.device) < share.own).to(losses.dtype)

@@ -14,8 +14,9 @@ from pfgnn.model.readout import Readout
 from pfgnn.ops.hashing import fold
 from pfgnn.training.averaging import Averaging
 from pfgnn.training.losses import graph_losses
-from pfgnn.training.objective import Loss, Objective, Share
+from pfgnn.training.objective import Objective, Share
 from pfgnn.training.particle_statistics import measured_beside
+from pfgnn.training.stages import Stages, run_stages
 from pfgnn.training.targets import Standardise
 
 
@@ -51,22 +52,28 @@ class Step:
     chunk: int | None = None
 
     def __call__(self, batch: GraphBatch, seed: Tensor, share: Share | None = None) -> None:
-        """Do one update. Nothing here waits for the device.
+        """Do one update. Nothing here waits for the device. The arguments are those of :meth:`stages`."""
+        run_stages(self.stages(batch, seed, share))
+
+    def stages(self, batch: GraphBatch, seed: Tensor, share: Share | None = None) -> Stages:
+        """One update, see :mod:`pfgnn.training.stages`. With one device it is a single stage.
 
         Args:
             batch: The graphs; it may be padded.
             seed: Seed of the model's draws.
             share: The share of the batch on this device; None if the whole batch is here.
         """
-        loss, output = self.loss(batch, seed, share)
-        if self.average is None:
-            self.optimiser.zero_grad()
-        else:
-            self.average.clear()
+        losses, output, gains = self.losses(batch, seed)
+        own = share or Share(batch.real_graphs, batch.real_graphs)
+        total = self.objective.total(losses, output.trace, own)
+        if share is not None and total is not None:
+            yield total
+        loss = self.objective(losses, output.trace, own, gains, total)
+        self.optimiser.zero_grad()
         with measured_beside(output, batch.real_graphs) as diversity:
             self.fabric.backward(loss.total)
         if self.average is not None:
-            self.average()
+            yield from self.average.stages()
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
         norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
         if self.clip is not None:
@@ -74,9 +81,20 @@ class Step:
         self.optimiser.step()
         with torch.no_grad():  # otherwise the sums would keep the autograd graph of every update
             self.sums += torch.stack([loss.task, loss.policy, *diversity, norm, torch.ones_like(norm)])
+        return None
 
-    def loss(self, batch: GraphBatch, seed: Tensor, share: Share | None = None) -> tuple[Loss, Output]:
-        """The loss of a batch, and the output of the model. The arguments are those of the call."""
+    def losses(self, batch: GraphBatch, seed: Tensor) -> tuple[Tensor, Output, Tensor | None]:
+        """The forward pass.
+
+        Args:
+            batch: The graphs; it may be padded.
+            seed: Seed of the model's draws.
+
+        Returns:
+            The task loss of each graph, shape [G].
+            The output of the model.
+            The gains of the particles if the objective needs them, shape [T, G, K], otherwise None.
+        """
         assert batch.graph_key is not None
         assert batch.y is not None
         rank, world = self.fabric.global_rank, self.fabric.world_size
@@ -86,8 +104,7 @@ class Step:
         output = self.model(batch, seed=seed, graph_key=fold(batch.graph_key, place), chunk=self.chunk)
         y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
         losses = graph_losses(self.task, output.prediction, y, batch.batch, batch.num_graphs, self.class_weights)
-        gains = self._gains(output, y, batch.batch) if self.objective.needs_gains else None
-        return self.objective(losses, output.trace, share, gains, batch.real if batch.padding else None), output
+        return losses, output, self._gains(output, y, batch.batch) if self.objective.needs_gains else None
 
     @torch.no_grad()
     def _gains(self, output: Output, y: Tensor, batch: Tensor) -> Tensor | None:

@@ -8,14 +8,16 @@ from torch import Tensor
 from pfgnn.ops.triton.numeric import largest, maximum, relu, relu_back
 
 PROGRAMS = 1024  # number of programs that keep a GPU busy
+LONG, PART = 1024, 128  # segments of so many rows are reduced in parts of so many rows, if there are few programs
 
 
 @triton.jit
 def _reduce_rows(
     values, rows, start, own, out, columns,
     PICKED: tl.constexpr, MAX: tl.constexpr, MEAN: tl.constexpr, RELU: tl.constexpr, OWN: tl.constexpr,
-    R: tl.constexpr, C: tl.constexpr,
+    PARTIAL: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
+    """PARTIAL: whether the segments are parts of others. Then the maximum of an empty one is not 0."""
     segment = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * C + tl.arange(0, C)
     inside = column < columns
@@ -30,7 +32,7 @@ def _reduce_rows(
         if RELU:
             tile = relu(tile)
         total = maximum(total, largest(tile)) if MAX else total + tl.sum(tile, 0)
-    if MAX:
+    if MAX and not PARTIAL:
         total = tl.where(end > begin, total, 0.0)
     if OWN:
         total += tl.load(own) * tl.load(values + segment * columns + column, inside, 0.0).to(tl.float32)
@@ -113,18 +115,50 @@ def _reduce(
 ) -> Tensor:
     values = values.contiguous()
     size, places = len(start) - 1, len(values) if rows is None else len(rows)
-    out = values.new_empty(size, *values.shape[1:])
-    columns = out[:1].numel()
-    if not out.numel():
-        return out
+    columns = values[:1].numel()
+    if not size * columns:
+        return values.new_empty(size, *values.shape[1:])
+    parts = min(places // size // PART, -(-PROGRAMS // (size * _cut(size, columns)[1])))
+    if places < LONG * size or parts < 2 or own is not None:
+        return _launch(values, rows, start, values.dtype, largest, mean, own, relu, False)
+    # One program for each segment would leave most of the GPU idle, as with one large graph.
+    length, number = start.diff(), torch.arange(parts, device=start.device)
+    inner = torch.cat([(start[:-1, None] + length[:, None] * number // parts).flatten(), start[-1:]])
+    found = _launch(values, rows, inner, torch.float32, largest, False, None, relu, True)
+    outer = torch.arange(0, size * parts + 1, parts, device=start.device)
+    out = _launch(found, None, outer, torch.float32, largest, False, None, False, False)
+    length = length.view(-1, *(1,) * (values.dim() - 1))
+    if mean:
+        out = out / length.clamp(min=1)
+    return (torch.where(length > 0, out, 0.0) if largest else out).to(values.dtype)
+
+
+def _launch(
+    values: Tensor,
+    rows: Tensor | None,
+    start: Tensor,
+    dtype: torch.dtype,
+    largest: bool,
+    mean: bool,
+    own: Tensor | None,
+    relu: bool,
+    partial: bool,
+) -> Tensor:
+    size, places, columns = len(start) - 1, len(values) if rows is None else len(rows), values[:1].numel()
+    out = values.new_empty(size, *values.shape[1:], dtype=dtype)
+    C, blocks = _cut(size, columns)
+    R = min(16, triton.next_power_of_2(-(-places // size)))
+    with torch.cuda.device_of(values):
+        _reduce_rows[(size, blocks)](
+            values, rows, start, own, out, columns,
+            rows is not None, largest, mean, relu, own is not None, partial, R=max(1, min(R, 1024 // C)), C=C,
+        )  # fmt: skip
+    return out
+
+
+def _cut(size: int, columns: int) -> tuple[int, int]:
+    """The number of columns of a program, and into how many such blocks all columns are cut."""
     C = min(1024, triton.next_power_of_2(columns))
     while C > 64 and size * triton.cdiv(columns, C) < PROGRAMS:
         C //= 2
-    R = min(16, triton.next_power_of_2(-(-places // size)))
-    grid = (size, triton.cdiv(columns, C))
-    with torch.cuda.device_of(values):
-        _reduce_rows[grid](
-            values, rows, start, own, out, columns,
-            rows is not None, largest, mean, relu, own is not None, R=max(1, min(R, 1024 // C)), C=C,
-        )  # fmt: skip
-    return out
+    return C, triton.cdiv(columns, C)
