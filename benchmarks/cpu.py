@@ -1,4 +1,4 @@
-"""pfgnn and the baseline on CPU cores, with the ZINC shape: `python -m benchmarks.cpu`.
+"""pfgnn and the baselines on CPU cores, with the paper's model and with ours: `python -m benchmarks.cpu`.
 
 The two take turns, so that both are affected if the machine becomes slower or faster. The result is the median ratio.
 A profile then shows where pfgnn spends its time. The floor in the table is a lower bound on the time, computed by
@@ -18,7 +18,7 @@ from rich.table import Table
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.roofline import count, measure_rates
-from benchmarks.shapes import ZINC
+from benchmarks.shapes import OURS, ZINC, Shape
 from benchmarks.steps import Effort, prepare
 from pfgnn.experiments.provenance import provenance
 from pfgnn.files import write_json
@@ -26,6 +26,8 @@ from pfgnn.training.evaluate import predict
 
 RESULT = Path("results/bench/cpu.json")
 EFFORT = Effort(batches=1)
+SHAPES = (ZINC, OURS)
+Rates = dict[str, float]
 Record = dict[str, Any]
 Clocks = tuple[Callable[[], float], Callable[[], float]]  # wall clock, CPU time of this process
 
@@ -77,25 +79,16 @@ def top_operators(work: Callable[[], object], count: int = 10) -> list[Record]:
     ]
 
 
-def run(
-    batch: int,
-    rounds: int,
-    out: Path,
-    console: Console,
-    effort: Effort = EFFORT,
-    clocks: Clocks = (time.perf_counter, time.process_time),
-) -> Record:
-    """Measure training steps and inference, profile pfgnn, write the record and print the table.
+def measure(shape: Shape, rounds: int, rates: Rates, effort: Effort, clocks: Clocks) -> Record:
+    """Training steps and inference of both sides with one shape, and profiles of pfgnn.
 
     Args:
-        batch: Graphs in a batch.
+        shape: Model and graphs.
         rounds: Rounds of the two sides.
-        out: Record to write.
-        console: Console to print to.
+        rates: Rates of this machine.
         effort: How long to measure.
         clocks: The wall clock and the CPU clock.
     """
-    shape = ZINC._replace(batch=batch, name=f"ZINC shape, batch {batch}")
     with prepare(shape, "cpu", effort) as work:
         theirs, trainer, one = work.baseline(), work.trainer, work.batches[0]
 
@@ -109,11 +102,7 @@ def run(
         def train() -> None:
             work.update(work.padded[0])
 
-        rates = measure_rates(torch.device("cpu"), size=2048 // effort.divide, precisions=("float32",))
-        record: Record = {
-            **provenance(torch.device("cpu")),
-            "shape": shape.name,
-            "rates": rates,
+        return {
             "training step": in_turns(lambda: theirs(one), train, rounds, clocks)
             | {"roofline": count(work).to_json(rates)},
             "inference": in_turns(infer_theirs, infer, rounds, clocks)
@@ -121,35 +110,58 @@ def run(
             "profile of a training step": top_operators(train),
             "profile of inference": top_operators(infer),
         }
+
+
+def run(
+    rounds: int,
+    out: Path,
+    console: Console,
+    effort: Effort = EFFORT,
+    clocks: Clocks = (time.perf_counter, time.process_time),
+) -> Record:
+    """Measure all shapes, write the record and print the tables.
+
+    Args:
+        rounds: Rounds of the two sides.
+        out: Record to write.
+        console: Console to print to.
+        effort: How long to measure.
+        clocks: The wall clock and the CPU clock.
+    """
+    rates = measure_rates(torch.device("cpu"), size=2048 // effort.divide, precisions=("float32",))
+    found = {shape.name: measure(shape, rounds, rates, effort, clocks) for shape in SHAPES}
+    record: Record = {**provenance(torch.device("cpu")), "threads": torch.get_num_threads(), "rates": rates}
+    record["shapes"] = found
     write_json(out, record)
+    console.print(record["device"])
     table = Table("what", "baseline s", "pfgnn s", "floor s", "times faster, wall", "times faster, CPU")
-    for name in ("training step", "inference"):
-        wall, cpu = record[name]["wall"], record[name]["CPU"]
-        spread = [
-            f"{t['median']:.2f} ({t['min']:.2f} to {t['max']:.2f})" for t in (wall["times faster"], cpu["times faster"])
-        ]
-        floors = [ms for kind, ms in record[name]["roofline"].items() if kind.startswith("floor")]
-        seconds = wall["baseline seconds"], wall["pfgnn seconds"], max(floors) / 1000
-        table.add_row(f"{name}, {shape.name}", *(f"{value:.2f}" for value in seconds), *spread)
-    console.print(record["device"], table)
-    for name in ("profile of a training step", "profile of inference"):
-        table = Table(name, "calls", "seconds", "share")
-        for of in record[name]:
-            table.add_row(of["operator"], str(of["calls"]), f"{of['seconds']:.3f}", f"{of['share']:.1%}")
-        console.print(table)
+    for shape, of in found.items():
+        for name in ("training step", "inference"):
+            wall, cpu = of[name]["wall"], of[name]["CPU"]
+            ratios = wall["times faster"], cpu["times faster"]
+            spread = [f"{ratio['median']:.2f} ({ratio['min']:.2f} to {ratio['max']:.2f})" for ratio in ratios]
+            floors = [ms for kind, ms in of[name]["roofline"].items() if kind.startswith("floor")]
+            seconds = wall["baseline seconds"], wall["pfgnn seconds"], max(floors) / 1000
+            table.add_row(f"{shape}: {name}", *(f"{value:.2f}" for value in seconds), *spread)
+    console.print(table)
+    for shape, of in found.items():
+        for name in ("profile of a training step", "profile of inference"):
+            table = Table(f"{shape}: {name}", "calls", "seconds", "share")
+            for one in of[name]:
+                table.add_row(one["operator"], str(one["calls"]), f"{one['seconds']:.3f}", f"{one['share']:.1%}")
+            console.print(table)
     return record
 
 
 def main() -> None:
     """Measure, print, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batch", type=int, default=64, help="graphs in a batch")
     parser.add_argument("--rounds", type=int, default=5, help="how often each side is measured")
     parser.add_argument("--threads", type=int, default=2, help="number of CPU threads")
     parser.add_argument("--out", type=Path, default=RESULT, help="record to write")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    run(arguments.batch, arguments.rounds, arguments.out, Console())
+    run(arguments.rounds, arguments.out, Console())
 
 
 if __name__ == "__main__":

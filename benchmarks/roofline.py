@@ -7,10 +7,14 @@ particles are equal there.
 Operations of a forward pass. The backward pass of a matrix product takes twice as many, so a training step takes 3
 times these:
 
-    PNA layer   2 N K (2 / t + 13 / t + 1) D² for A, B, U, V, and 2 E D² for C, which all particles share
-    GIN layer   2 N K 2 D²
-    a step      2 N K D² for the observation, 2 N D² (first step) or 2 N K D² for the policy, 8 G K D² for the rest
-    head        2 G (T + 1) D²
+    PNA layer     2 N K (2 / t + 13 / t + 1) D² for A, B, U, V, and 2 E D² for C, which all particles share
+    GIN layer     2 N K 2 D²; in GINE also 2 E D² for the edges
+    feed-forward  2 N K 4 D² for the block after a layer
+    exchange      2 N 2 D² for the mean and 2 G K 2 D² for the mark, in each layer of a step
+    observation   2 N K D² in each step
+    policy        2 N D² in the first step, 2 N K D² in the others, if it is learned
+    readout       2 N K D² in each step and 2 N D² before the first, if each particle is read
+    the rest      8 G K D² in each step, and 2 G (T + 1) D² for the head
 
 Numbers that are read or written in a training step. A number has 4 bytes; in bf16 it has 2, except the parameters.
 
@@ -94,13 +98,21 @@ def count_step(
     """
     rows, edge_rows, resampled, times_read, products = (5, 3, 4, 10, 3) if training else (2, 1, 2, 1, 1)
     D, K, T = model.width, model.particles, model.steps
-    layers = [1] * model.layers + [K] * (T * (model.step_layers or model.layers))  # particles of each layer
+    step_layers = model.step_layers or model.layers
+    layers = [1] * model.layers + [K] * (T * step_layers)  # particles of each layer
     row = 2 * (15 / model.towers + 1) if model.backbone == "pna" else 4  # operations / D² for a node and particle
-    edge = 2 if model.backbone == "pna" else 0  # operations / D² for an edge
+    row += 8 * model.feed_forward
+    edge = 2 if model.backbone in ("pna", "gine") else 0  # operations / D² for an edge
     operations = sum(row * N * k + edge * E for k in layers)
+    told = 4 * N * (model.exchange in ("both", "mean")) + 4 * G * K * (model.exchange in ("both", "mark"))
+    operations += T * step_layers * told
+    if model.readout == "particle":
+        operations += 2 * N
     for t in range(T):
-        operations += 2 * N * K + 2 * N * (K if t else 1) + 8 * G * K
+        operations += 2 * N * K * ((model.observe != "none") + (model.readout == "particle")) + 8 * G * K
+        operations += 2 * N * (K if t else 1) * (model.policy not in ("uniform", "centrality"))
     operations += 2 * G * (T + 1)
+    resampled *= model.resample != "none"
     numbers = sum(rows * N * k * D + edge_rows * E * D for k in layers) + T * resampled * N * K * D
     return Count(number_bytes * numbers + 4 * times_read * parameters, products * operations * D**2)
 

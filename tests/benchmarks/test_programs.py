@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,10 @@ import pytest
 import torch
 from benchmarks import cpu, gpu, scaling, shapes
 from benchmarks.roofline import count, count_step, measure_rates
-from benchmarks.shapes import ZINC, molecules
+from benchmarks.shapes import OURS, ZINC, molecules
 from benchmarks.steps import Effort, degree_histogram, prepare, time_steps
 from rich.console import Console
 
-from pfgnn.experiments.config import ModelConfig
 from pfgnn.graphs import rook, shrikhande
 
 
@@ -72,8 +72,10 @@ def test_one_part_never_replaces_the_record_of_all(
 
 def test_the_cpu_program(tmp_path: Path, console: Console) -> None:
     out = tmp_path / "cpu.json"
-    cpu.run(128, 2, out, console, tiny(), (ticks(), ticks()))
-    record = json.loads(out.read_text())
+    cpu.run(2, out, console, tiny(), (ticks(), ticks()))
+    shapes = json.loads(out.read_text())["shapes"]
+    assert list(shapes) == ["ZINC shape, batch 64", "our method, batch 128"]
+    record = shapes["our method, batch 128"]
     assert record["training step"]["wall"]["times faster"]["median"] == pytest.approx(1)
     assert len(record["profile of inference"]) == 10
     floors = [record[name]["roofline"]["floor of bytes ms"] for name in ("training step", "inference")]
@@ -113,7 +115,7 @@ def test_made_up_molecules_have_the_statistics_of_zinc() -> None:
 
 
 def test_the_count_follows_the_formula() -> None:
-    model = ModelConfig(backbone="pna", width=2, layers=1, step_layers=1, towers=1, steps=1, particles=3)
+    model = replace(ZINC.model, width=2, layers=1, step_layers=1, towers=1, steps=1, particles=3)
     found = count_step(model, N=10, E=20, G=2, parameters=7)
     layers = (2 * 16 * 10 + 2 * 20) + (2 * 16 * 30 + 2 * 20)
     assert found.operations == 3 * 4 * (layers + 2 * 30 + 2 * 10 + 8 * 6 + 2 * 2 * 2)
@@ -121,6 +123,15 @@ def test_the_count_follows_the_formula() -> None:
     forward = count_step(model, N=10, E=20, G=2, parameters=7, training=False)
     assert forward.operations == found.operations / 3
     assert forward.bytes == 4 * ((2 * 10 * 2 + 20 * 2) + (2 * 30 * 2 + 20 * 2) + 2 * 30 * 2) + 4 * 7
+
+
+def test_our_method_is_counted_too() -> None:
+    model = replace(OURS.model, width=2, layers=1, step_layers=1, particles=3)
+    found = count_step(model, N=10, E=20, G=2, parameters=7)
+    layers = (12 * 10 + 2 * 20) + (12 * 30 + 2 * 20)
+    told = 4 * 10 + 4 * 2 * 3
+    assert found.operations == 3 * 4 * (layers + told + 2 * 10 + 2 * 30 + 8 * 6 + 2 * 2 * 2)
+    assert found.bytes == 4 * ((5 * 10 * 2 + 3 * 20 * 2) + (5 * 30 * 2 + 3 * 20 * 2)) + 40 * 7
 
 
 def test_the_floor_is_that_of_what_takes_longer() -> None:
