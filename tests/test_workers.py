@@ -17,7 +17,7 @@ from pfgnn.workers import available_cores, ordered_map
 
 # It prints the process ids of its workers, which sleep, and waits for them.
 SLEEPY = """
-import multiprocessing, threading, time
+import multiprocessing, signal, threading, time
 from pfgnn.workers import ordered_map
 
 def tell():
@@ -26,6 +26,7 @@ def tell():
     print(*(child.pid for child in multiprocessing.active_children()), flush=True)
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background ignores it
     threading.Thread(target=tell).start()
     list(ordered_map(time.sleep, [600.0, 600.0], 2))
 """

@@ -232,6 +232,6 @@ class TestLearnedPolicy:
 )
 def test_a_cuda_graph_can_hold_a_pass_if_all_shapes_are_known(backbone: nn.Module, held: bool) -> None:
     model = PFGNN(backbone, 1, width=4, exchange=False)
-    for device, processes, want in (("cuda", 1, held), ("cuda", 2, False), ("cpu", 1, False)):
+    for device, processes, want in (("cuda", 1, held), ("cuda", 2, held), ("cpu", 1, False)):
         fabric: Any = SimpleNamespace(device=torch.device(device), world_size=processes)
         assert replayable(model, fabric) == want
