@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 import torch
+import torch.distributed
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
@@ -82,12 +83,15 @@ class Replayed:
         gc.collect()  # the capture would fail if the collector freed an older CUDA graph during it
         collecting = gc.isenabled()
         gc.disable()
+        # With several devices, a thread of NCCL looks whether its work is done. That must not end the capture.
+        mode = "thread_local" if torch.distributed.is_initialized() else "global"
         try:
             torch.cuda.synchronize()
             stages = self.function(held, found.seed, *rest)
             while not found.stages or found.stages[-1][1] is not None:
                 graph, summed = torch.cuda.CUDAGraph(), None
-                with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
+                stream = torch.cuda.current_stream()
+                with torch.cuda.graph(graph, pool=self.pool, stream=stream, capture_error_mode=mode):
                     try:
                         summed = next(stages)
                     except StopIteration as end:

@@ -73,7 +73,7 @@ def set_threads(threads: int | None) -> None:
 
 
 def over_devices(fabric: Fabric, tensor: Tensor, how: str) -> Tensor:
-    """Reduce a tensor over all devices; ``how`` is "sum" or "mean"."""
+    """Reduce a tensor over all devices; ``how`` is "sum" or "mean". All devices wait for each other before it."""
     with _all_there():
         reduced = fabric.all_reduce(tensor, reduce_op=how)
     assert isinstance(reduced, Tensor)
@@ -81,7 +81,7 @@ def over_devices(fabric: Fabric, tensor: Tensor, how: str) -> Tensor:
 
 
 def sum_over_devices(tensor: Tensor) -> None:
-    """Replace a tensor by its sum over all devices."""
+    """Replace a tensor by its sum over all devices. No GPU is waited for."""
     with _all_there():
         torch.distributed.all_reduce(tensor)
 
@@ -119,7 +119,8 @@ class AnyDevice:
         """Whether ``here`` was true on any device in the call before. All devices make the same calls."""
         with torch.cuda.stream(self.stream):
             sent = torch.full((), float(here), device=self.fabric.device)  # a tensor made from a number would wait
-            before, self.before = self.before, _on_its_way(over_devices(self.fabric, sent, "sum"))
+            sum_over_devices(sent)
+            before, self.before = self.before, _on_its_way(sent)
         if before is None:
             return False
         answer, arrived = before
