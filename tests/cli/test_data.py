@@ -1,10 +1,14 @@
 """The data commands as a user meets them."""
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.process import pfgnn
+from tests.data.loader_samples import REGRESSION, random_dataset
+from tests.data.shard_samples import divided
 
 from pfgnn.data import Dataset
 from pfgnn.data.catalogue import ENTRIES
@@ -38,6 +42,15 @@ def test_prepare_info_verify(tmp_path: Path) -> None:
     done = pfgnn("data", "verify", "connectivity", "--root", tmp_path)
     assert done.returncode == 2
     assert "connectivity is not the published dataset (source: generated): graphs, nodes" in done.stderr
+
+
+def test_info_describes_a_folder_of_shards(tmp_path: Path) -> None:
+    dataset = replace(random_dataset(0, 40, REGRESSION), splits={"train": np.arange(30)})
+    divided(dataset, tmp_path / "own", 3)
+    done = pfgnn("data", "info", tmp_path / "own")
+    assert done.returncode == 0, done.stderr
+    for fact in ("graph level, 2 outputs", "categorical, (5, 5) categories", "yes", "40", "30", "shards"):
+        assert fact in done.stdout
 
 
 def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:

@@ -40,25 +40,29 @@ def list_datasets(root: Root = None) -> None:
 
 @app.command()
 def info(
-    name: Annotated[str, typer.Argument(help="Name of a dataset, or a packed file of your own (.pfgnn).")],
+    name: Annotated[
+        str, typer.Argument(help="Name of a dataset, or path of a packed file (.pfgnn) or folder of shards.")
+    ],
     root: Root = None,
 ) -> None:
     """Show what a dataset holds: counts, features, parts, task, source and citation."""
-    from pfgnn.data import Dataset, load
+    from pfgnn.data import load
+    from pfgnn.data.shards import Shards, open_packed
     from pfgnn.data.verify import statistics
+    from pfgnn.experiments.config import DataConfig
 
-    dataset = Dataset.open(name) if name.endswith(".pfgnn") else load(name, root)
+    path = DataConfig(name).file
+    dataset = load(name, root) if path is None else open_packed(path)
+    shown = dataset.sample if isinstance(dataset, Shards) else dataset
     facts = {key: value for key, value in statistics(dataset).items() if " " not in key or key.startswith("fold 0")}
     table = make_table("", escape(name))
     task = dataset.task
     for key, value in {
         "task": f"{task.level} level, {task.outputs} outputs, loss {task.loss}, metric {task.metric}",
         "targets": ", ".join(task.targets),
-        "node features": _features(dataset.x is not None, dataset.in_channels, dataset.node_categories is not None),
-        "edge features": _features(
-            dataset.edge_attr is not None, dataset.edge_channels, dataset.edge_categories is not None
-        ),
-        "positions": "yes" if dataset.pos is not None else "",
+        "node features": _features(shown.x is not None, shown.in_channels, shown.node_categories is not None),
+        "edge features": _features(shown.edge_attr is not None, shown.edge_channels, shown.edge_categories is not None),
+        "positions": "yes" if shown.pos is not None else "",
         **facts,
         **dataset.about,
     }.items():
