@@ -14,11 +14,13 @@ from tests.data.loader_samples import CLASSES, NODES, REGRESSION, own_keys, rand
 from tests.data.shard_samples import divided
 
 from pfgnn.data import loader as loading
+from pfgnn.data import shards as sharding
 from pfgnn.data import streamed
 from pfgnn.data.batch import FIELDS, GraphBatch
 from pfgnn.data.dataset import Dataset
-from pfgnn.data.loader import Loader, Resident, shuffle_in_windows
+from pfgnn.data.loader import Loader, Resident
 from pfgnn.data.shard_writer import write_shards
+from pfgnn.data.shards import shuffle_in_windows
 from pfgnn.data.streamed import Streamed, place
 from pfgnn.data.task import Task
 
@@ -27,7 +29,7 @@ from pfgnn.data.task import Task
 def many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few graphs are gathered at once, and few shards are open at a time."""
     monkeypatch.setattr(loading, "ROWS_AT_ONCE", 60)
-    monkeypatch.setattr(loading, "WINDOW", 3)
+    monkeypatch.setattr(sharding, "WINDOW", 3)
     monkeypatch.setattr(streamed, "MOST_OPEN", 2)
 
 
@@ -50,7 +52,7 @@ def test_an_epoch_has_the_batches_of_a_resident_one(
     dataset = random_dataset(0, 100, task)
     shards = divided(dataset, tmp_path / "own", 10)
     graphs = np.random.default_rng(1).choice(100, 70, replace=False).repeat(2)  # any order, all twice
-    stores = Streamed(shards, device), Resident(dataset, device, shards.first)
+    stores = Streamed(shards, device), Resident(shards, device)
     for rank, world in ((0, 1), (1, 2)):
         loaders = [Loader(of, graphs, 8, shuffle=True, seed=3, pad=pad, rank=rank, world=world) for of in stores]
         for epoch, start in ((0, 0), (1, 0), (1, 7)):
@@ -72,7 +74,7 @@ def test_few_shards_have_the_order_of_one_file(tmp_path: Path) -> None:
 
 
 def test_windows_are_shuffled_shards_and_graphs_are_shuffled_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "WINDOW", 4)
+    monkeypatch.setattr(sharding, "WINDOW", 4)
     first = np.cumsum([0, *range(50, 60)])  # ten shards
     shard = np.repeat(np.arange(10), range(50, 60))
     seen = []
@@ -148,6 +150,7 @@ import resource, sys
 import numpy as np
 from pfgnn.data import Loader
 from pfgnn.data.shards import Shards
+from pfgnn.data import shards as sharding
 from pfgnn.data import streamed
 from pfgnn.data.streamed import Streamed
 

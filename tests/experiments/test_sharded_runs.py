@@ -13,7 +13,7 @@ from tests.experiments.run_samples import NODES, PARTS, TARGETS, small
 from tests.experiments.test_run import interrupted
 from tests.training.training_samples import CLASSES, graphs, lines
 
-from pfgnn.data import loader, streamed
+from pfgnn.data import loader, shards, streamed
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.shard_writer import set_parts
 from pfgnn.data.task import Task
@@ -51,7 +51,7 @@ def outcome(config: Config, directory: Path, **options: Any) -> tuple[object, ..
 def test_shards_on_the_disk_give_the_bits_of_shards_on_the_device(
     tmp_path: Path, from_disk: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch, task: Task
 ) -> None:
-    monkeypatch.setattr(loader, "WINDOW", 2)
+    monkeypatch.setattr(shards, "WINDOW", 2)
     config = small(divided(data(task), tmp_path / "own.pfgnn", 5).folder, {"epochs": 2, "copies": 2})
     config = replace(config, data=replace(config.data, ring_walks=4, random_walks=2))
     found = []

@@ -9,16 +9,15 @@ import torch
 from torch import Tensor
 
 from pfgnn.argument_checks import check_flag, check_positive
-from pfgnn.data.arrays import Array, check_items, check_numbers
+from pfgnn.data.arrays import check_items, check_numbers
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.padding import choose_multiples, pad_batch
-from pfgnn.data.task import CLASS_LOSSES, Task
+from pfgnn.data.shards import Shards, shuffle_in_windows
+from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError, InputTypeError
 
 Indices = npt.NDArray[np.int64]
-
-WINDOW = 16  # shards whose graphs are shuffled together
 
 # Batches are gathered in groups of about this many nodes and edges. This is large enough to make the overhead of the
 # operations small, and takes some megabytes.
@@ -29,30 +28,19 @@ class GraphStore(ABC):
     """Graphs of which batches are made on a device.
 
     Args:
-        node_counts: Number of nodes of each graph, shape [G], on the CPU, so that no size is read from the device.
-        edge_counts: Number of directed edges of each graph, shape [G], on the CPU.
-        task: The task of the dataset.
+        dataset: The dataset.
         device: The device of the batches.
-        shard_first: Number of the first graph of each shard, and the number of all graphs, shape [S + 1]. None if the
-            dataset is not in shards.
     """
 
-    def __init__(
-        self,
-        node_counts: Array,
-        edge_counts: Array,
-        task: Task,
-        device: torch.device | str,
-        shard_first: Indices | None = None,
-    ) -> None:
-        self.node_counts, self.edge_counts = node_counts, edge_counts
-        self.node_level = task.level == "node"
-        classes = task.loss in (*CLASS_LOSSES, "none")
+    def __init__(self, dataset: Dataset | Shards, device: torch.device | str) -> None:
+        self.node_counts, self.edge_counts = dataset.node_counts, dataset.edge_counts
+        self.node_level = dataset.task.level == "node"
+        classes = dataset.task.loss in (*CLASS_LOSSES, "none")
         self.y_dtype = torch.int64 if classes else torch.float32  # the dtype that the loss needs for integer targets
         self.device = torch.device(device)
-        self.shard_first = shard_first
-        rows = int(node_counts.sum(dtype=np.int64)) + int(edge_counts.sum(dtype=np.int64))
-        self.graphs_at_once = ROWS_AT_ONCE * len(node_counts) // rows
+        self.shard_first = dataset.first if isinstance(dataset, Shards) else None
+        rows = int(self.node_counts.sum(dtype=np.int64)) + int(self.edge_counts.sum(dtype=np.int64))
+        self.graphs_at_once = ROWS_AT_ONCE * len(dataset) // rows
 
     @abstractmethod
     def batches(self, graphs: Indices, batch_size: int) -> Iterator[GraphBatch]:
@@ -79,44 +67,41 @@ class Resident(GraphStore):
     """The arrays of a dataset as tensors on a device, in their small dtypes.
 
     Args:
-        dataset: The dataset.
+        dataset: The dataset. Shards are read one after another.
         device: The device that stores the tensors and makes the batches.
-        shard_first: See :class:`GraphStore`.
-        pinned: Copy the arrays through pinned memory, on the current stream of a GPU, and do not wait for it.
+        pinned: Copy a dataset through pinned memory, on the current stream of a GPU, and do not wait for it.
     """
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        device: torch.device | str = "cpu",
-        shard_first: Indices | None = None,
-        pinned: bool = False,
-    ) -> None:
-        node_counts, edge_counts = (c.astype(np.int64) for c in (dataset.node_counts, dataset.edge_counts))
-        super().__init__(node_counts, edge_counts, dataset.task, device, shard_first)
+    def __init__(self, dataset: Dataset | Shards, device: torch.device | str = "cpu", pinned: bool = False) -> None:
+        super().__init__(dataset, device)
+        # The counts stay on the CPU, so that no size has to be read from the device.
+        self.node_counts, self.edge_counts = (c.astype(np.int64) for c in (self.node_counts, self.edge_counts))
         self.node_first, self.edge_first = _before(self.node_counts), _before(self.edge_counts)
-        source, target = dataset.edges
-        num_nodes = int(self.node_counts.sum())
-        arrays = {
-            "x": np.zeros((num_nodes, 0), dtype=np.float32) if dataset.x is None else dataset.x,
-            "edge_attr": dataset.edge_attr,
-            "y": dataset.y,
-            "key": dataset.key,
-            "pos": dataset.pos,
-            "source": source,
-            "target": target,
-        }
+        if isinstance(dataset, Shards):
+            self.tensors = self._filled(dataset)
+        else:
+            self.tensors = {
+                name: (tensor.pin_memory() if pinned else tensor).to(self.device, non_blocking=pinned)
+                for name, tensor in _tensors(dataset).items()
+            }
         # Use int32 for row numbers if they fit: the speed of making a batch is limited by memory traffic.
-        self.row_dtype = torch.int32 if max(num_nodes, len(target)) < 2**31 else torch.int64
-        here = {
-            name: torch.from_numpy(np.require(array, requirements=["C", "W"]))
-            for name, array in arrays.items()
-            if array is not None
-        }
-        self.tensors = {
-            name: (tensor.pin_memory() if pinned else tensor).to(self.device, non_blocking=pinned)
-            for name, tensor in here.items()
-        }
+        most = max(len(self.tensors["x"]), len(self.tensors["target"]))
+        self.row_dtype = torch.int32 if most < 2**31 else torch.int64
+
+    def _filled(self, shards: Shards) -> dict[str, Tensor]:
+        """The tensors of all shards, filled shard by shard, so that not much more memory is needed than for them."""
+        N, E, G = int(self.node_counts.sum()), int(self.edge_counts.sum()), len(shards)
+        rows = {"x": N, "pos": N, "source": E, "target": E, "edge_attr": E, "key": G, "y": N if self.node_level else G}
+        whole: dict[str, Tensor] = {}
+        done = dict.fromkeys(rows, 0)
+        for dataset in shards.each():
+            for name, tensor in _tensors(dataset).items():
+                if name not in whole:
+                    dtype = torch.int64 if name == "key" else tensor.dtype  # a dataset stores small keys in fewer bytes
+                    whole[name] = torch.empty(rows[name], *tensor.shape[1:], dtype=dtype, device=self.device)
+                whole[name][done[name] : done[name] + len(tensor)] = tensor
+                done[name] += len(tensor)
+        return whole
 
     def batches(self, graphs: Indices, batch_size: int) -> Iterator[GraphBatch]:
         """The graphs with the given numbers in batches, in that order. The last batch may have fewer."""
@@ -185,7 +170,8 @@ class Loader:
         graphs: Numbers of the graphs to use. By default all.
         batch_size: Graphs per batch. The last batch may have fewer.
         shuffle: Use a new order in each epoch. It depends only on the seed and the number of the epoch. Every order is
-            equally likely, unless the dataset has many shards, see :func:`shuffle_in_windows`.
+            equally likely, unless the dataset has many shards, see
+            :func:`pfgnn.data.shards.shuffle_in_windows`.
         seed: Seed of the order.
         pad: Pad nodes and edges to multiples of these two numbers, so that few shapes occur. None for no padding.
         rank: Number of this device, from 0.
@@ -259,20 +245,23 @@ class Loader:
         return np.concatenate(own) if own else order
 
 
-def shuffle_in_windows(order: Indices, shard_first: Indices, rng: np.random.Generator) -> Indices:
-    """Put graphs in random order into an order in which few shards have to be open at a time.
-
-    The shards are put into random order and divided into windows of ``WINDOW`` shards. The graphs of a window come
-    together, in the order in which they were given. With one window, the order stays as it is.
-
-    Args:
-        order: Graph numbers in random order.
-        shard_first: Number of the first graph of each shard, and the number of all graphs, shape [S + 1].
-        rng: Random numbers.
-    """
-    window = np.empty(len(shard_first) - 1, dtype=np.int32)
-    window[rng.permutation(len(window))] = np.arange(len(window)) // WINDOW
-    return order[np.argsort(window.repeat(np.diff(shard_first))[order], kind="stable")]
+def _tensors(dataset: Dataset) -> dict[str, Tensor]:
+    """The arrays that batches are made of, by name, on the CPU."""
+    source, target = dataset.edges
+    arrays = {
+        "x": np.zeros((int(dataset.node_counts.sum()), 0), dtype=np.float32) if dataset.x is None else dataset.x,
+        "edge_attr": dataset.edge_attr,
+        "y": dataset.y,
+        "key": dataset.key,
+        "pos": dataset.pos,
+        "source": source,
+        "target": target,
+    }
+    return {
+        name: torch.from_numpy(np.require(array, requirements=["C", "W"]))
+        for name, array in arrays.items()
+        if array is not None
+    }
 
 
 def _before(counts: Indices) -> Indices:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ INDEX = "index.json"
 FORMAT = 1
 REMEDY = "write the folder again"
 SIZES = ("node_counts", "edge_counts", "y")  # the arrays that are read when a folder is opened
+WINDOW = 16  # shards whose graphs are shuffled together
 SAMPLE = 64  # graphs that show which arrays a dataset has
 
 Change = Callable[[Dataset, bool], Dataset]
@@ -72,8 +74,8 @@ class Shards:
         about: Source, citation and notes.
         checksum: A checksum of all shards and parts.
         change: Applied to all graphs that are taken out, such as a function that removes edge features. It treats each
-            graph on its own, and keeps nodes and targets. Its second argument is whether it gets the whole dataset, so
-            that it is worth storing what it computes.
+            graph on its own, and keeps nodes and targets. Its second argument is whether it gets a whole shard, so that
+            it is worth storing what it computes.
     """
 
     folder: Path
@@ -184,10 +186,13 @@ class Shards:
         """The graphs with the given numbers as one dataset. The arguments are those of :meth:`pieces`; n > 0."""
         return self.change(join(list(self.pieces(graphs, shard)), self.dtypes), False)
 
+    def each(self) -> Iterator[Dataset]:
+        """The graphs of each shard."""
+        return (self.change(join([self.shard(number)], self.dtypes), True) for number in range(len(self.shards)))
+
     def whole(self) -> Dataset:
         """All graphs as one dataset in memory."""
-        joined = join([self.shard(number) for number in range(len(self.shards))], self.dtypes)
-        return replace(self.change(joined, True), splits=self.splits, about=self.about)
+        return replace(join(list(self.each())), splits=self.splits, about=self.about)
 
 
 def open_packed(path: Path) -> Dataset | Shards:
@@ -200,20 +205,35 @@ def is_folder(path: Path) -> bool:
     return (path / INDEX).is_file()
 
 
-def join(parts: Sequence[Dataset], dtypes: Mapping[str, str]) -> Dataset:
+def join(parts: Sequence[Dataset], dtypes: Mapping[str, str] = MappingProxyType({})) -> Dataset:
     """Join datasets of the same kind into one, without splits.
 
     Args:
         parts: The datasets, at least one.
-        dtypes: The dtype of each array.
+        dtypes: The dtype of each array. By default the one that holds all numbers.
     """
+    columns = {name: [part.arrays()[name] for part in parts] for name in parts[0].arrays()}
     arrays: dict[str, Any] = {
-        name: np.concatenate(
-            [part.arrays()[name] for part in parts], axis=int(name == "edges"), dtype=dtypes[name], casting="unsafe"
-        )
-        for name in parts[0].arrays()
+        name: np.concatenate(of, axis=int(name == "edges"), dtype=dtypes.get(name), casting="unsafe")
+        for name, of in columns.items()
     }
     return replace(parts[0], **arrays, splits={})
+
+
+def shuffle_in_windows(order: Array, shard_first: Array, rng: np.random.Generator) -> Array:
+    """Put graphs in random order into an order in which few shards have to be open at a time.
+
+    The shards are put into random order and divided into windows of ``WINDOW`` shards. The graphs of a window come
+    together, in the order in which they were given. With one window, the order stays as it is.
+
+    Args:
+        order: Graph numbers in random order.
+        shard_first: Number of the first graph of each shard, and the number of all graphs, shape [S + 1].
+        rng: Random numbers.
+    """
+    window = np.empty(len(shard_first) - 1, dtype=np.int32)
+    window[rng.permutation(len(window))] = np.arange(len(window)) // WINDOW
+    return order[np.argsort(window.repeat(np.diff(shard_first))[order], kind="stable")]
 
 
 def _sizes(folder: Path, shard: Shard) -> dict[str, Array]:

@@ -11,8 +11,8 @@ import torch
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
-from pfgnn.data.loader import WINDOW, GraphStore, Indices, Resident
-from pfgnn.data.shards import Shards
+from pfgnn.data.loader import GraphStore, Indices, Resident
+from pfgnn.data.shards import WINDOW, Shards
 from pfgnn.workers import available_cores
 
 SHARE = 0.25  # of a device's memory; a dataset that needs more stays on the disk
@@ -30,11 +30,9 @@ def place(dataset: Dataset | Shards, device: torch.device) -> GraphStore:
         dataset: The dataset.
         device: The device of the batches.
     """
-    if isinstance(dataset, Dataset):
-        return Resident(dataset, device)
-    if dataset.bytes > SHARE * _memory(device):
+    if isinstance(dataset, Shards) and dataset.bytes > SHARE * _memory(device):
         return Streamed(dataset, device)
-    return Resident(dataset.whole(), device, dataset.first)
+    return Resident(dataset, device)
 
 
 class Streamed(GraphStore):
@@ -49,7 +47,7 @@ class Streamed(GraphStore):
     """
 
     def __init__(self, shards: Shards, device: torch.device | str = "cpu") -> None:
-        super().__init__(shards.node_counts, shards.edge_counts, shards.task, device, shards.first)
+        super().__init__(shards, device)
         self.shards = shards
         self.graphs_at_once = min(self.graphs_at_once, BYTES_AT_ONCE * len(shards) // shards.bytes)
         self.open = _OpenShards(shards)
