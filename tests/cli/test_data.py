@@ -1,5 +1,9 @@
 """The data commands as a user meets them."""
 
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -42,6 +46,53 @@ def test_prepare_info_verify(tmp_path: Path) -> None:
     done = pfgnn("data", "verify", "connectivity", "--root", tmp_path)
     assert done.returncode == 2
     assert "connectivity is not the published dataset (source: generated): graphs, nodes" in done.stderr
+
+
+# The command line with shards of 256 lines. KILLED kills it after the second one.
+SHORT = """
+import os, signal, sys
+from pfgnn.data import convert_file, convert_pieces
+from pfgnn.data.unfinished import Unfinished
+convert_pieces.LINES, convert_file.BLOCK, convert_file.LARGE = 64, 256, 512
+add = Unfinished.add
+
+def add_and_die(self, pieces):
+    add(self, pieces)
+    if len(self.blocks) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if "KILLED" in os.environ:
+    Unfinished.add = add_and_die
+from pfgnn.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_conversion_of_a_large_file_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "own.g6").write_text("A_\nBw\n" * 500)
+    (tmp_path / "labels.txt").write_text("0.5\n1\n" * 500)
+
+    def convert(out: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", SHORT, "data", "convert", "own.g6", out, "--labels", "labels.txt"]
+        environment = {**os.environ, **environment}
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+
+    assert convert("own.pfgnn", KILLED="1").returncode == -signal.SIGKILL
+    assert {path.name for path in tmp_path.iterdir()} == {"own.g6", "labels.txt", "own.pfgnn.unfinished"}
+    done = convert("own.pfgnn")
+    assert done.returncode == 0, done.stderr
+    assert "own.pfgnn, a folder of 4 shards: 1000 graphs; 0 lines rejected" in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"own.g6", "labels.txt", "own.pfgnn"}
+    again = convert("own.pfgnn")
+    assert again.returncode == 2
+    assert "own.pfgnn is a folder that exists" in again.stderr
+    assert convert("whole.pfgnn").returncode == 0
+    assert _contents(tmp_path / "own.pfgnn") == _contents(tmp_path / "whole.pfgnn")
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_info_describes_a_folder_of_shards(tmp_path: Path) -> None:
