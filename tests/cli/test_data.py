@@ -53,7 +53,7 @@ SHORT = """
 import os, signal, sys
 from pfgnn.data import convert_file, convert_pieces
 from pfgnn.data.unfinished import Unfinished
-convert_pieces.LINES, convert_file.BLOCK, convert_file.LARGE = 64, 256, 512
+convert_pieces.LINES, convert_file.LINES, convert_file.LARGE = 64, 256, 512
 add = Unfinished.add
 
 def add_and_die(self, pieces):
@@ -201,7 +201,7 @@ def test_all_rejects_go_into_a_file_and_brackets_in_paths_are_no_markup(tmp_path
             ["convert", "good.jsonl", "good.jsonl"],
             "out must be a file other than the one to read, but it is good.jsonl",
         ),
-        (["convert", "good.jsonl", "."], "out must be a file other than the one to read, but it is ."),
+        (["convert", "good.jsonl", "."], "out must be a file, or a folder that does not exist, but . is a folder that"),
     ],
 )
 def test_wrong_input_gets_one_sentence_and_leaves_nothing(

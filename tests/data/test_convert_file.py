@@ -21,7 +21,7 @@ from pfgnn.data.shards import Shards, is_folder
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of 4 lines, shards of 16, and files with more than 32 are large."""
     monkeypatch.setattr(convert_pieces, "LINES", 4)
-    monkeypatch.setattr(converting, "BLOCK", 16)
+    monkeypatch.setattr(converting, "LINES", 16)
     monkeypatch.setattr(converting, "LARGE", 32)
 
 
@@ -96,6 +96,24 @@ def test_other_large_files_become_shards_too(tmp_path: Path) -> None:
     found = Dataset.open(tmp_path / "b.pfgnn")
     assert_same(found, convert(tmp_path / "own.jsonl", processes=1).dataset)
     assert (found.node_categories, found.edge_categories) == ((75, 2), (7,))
+
+
+def test_shards_and_pieces_of_large_graphs_have_fewer_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = jsonl(tmp_path)
+    converted(path, tmp_path / "lines.pfgnn")
+    monkeypatch.setattr(convert_pieces, "CHARACTERS", 150)
+    monkeypatch.setattr(converting, "BYTES", 150)
+    with pytest.raises(Stopped):
+        convert_file(path, tmp_path / "own.pfgnn", progress=stop_at(40), processes=1)
+    steps = converted(path, tmp_path / "own.pfgnn")
+    assert steps[0] > 20
+    assert {2, 3} == set(np.diff(steps))
+    sizes = [shard.graphs for shard in Shards.open(tmp_path / "own.pfgnn").shards]
+    assert max(sizes) < 16
+    assert max(sizes[:-1]) > min(sizes[:-1]) > 1
+    assert_same(Dataset.open(tmp_path / "own.pfgnn"), Dataset.open(tmp_path / "lines.pfgnn"))
+    converted(path, tmp_path / "whole.pfgnn")
+    assert contents(tmp_path / "own.pfgnn") == contents(tmp_path / "whole.pfgnn")
 
 
 def test_a_small_file_becomes_one_file(tmp_path: Path) -> None:

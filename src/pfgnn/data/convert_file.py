@@ -1,6 +1,6 @@
 """Convert a file of graphs into a packed file, or a large one into a folder of shards, in bounded memory."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import NamedTuple, Unpack
 
 from pfgnn.data.conversion import Conversion, Settings, find_categories
 from pfgnn.data.convert import Progress, convert_source
-from pfgnn.data.convert_pieces import LINES, Piece, Reject, read_pieces
+from pfgnn.data.convert_pieces import Piece, Reject, read_pieces
 from pfgnn.data.graph_files import Source
 from pfgnn.data.shard_writer import write_shards
 from pfgnn.data.tu import read_tu
@@ -17,8 +17,8 @@ from pfgnn.errors import InputError
 from pfgnn.files import write_atomically
 from pfgnn.workers import available_cores
 
-BLOCK = 64 * LINES  # lines of a shard
-LARGE = 2 * BLOCK  # lines; a file with more becomes a folder of shards
+LINES, BYTES = 2**16, 2**26  # a shard is full if it has so many lines, or graphs of this size
+LARGE = 2 * LINES  # lines; a file with more becomes a folder of shards
 SHOWN = 20  # rejected lines that are returned
 
 
@@ -95,7 +95,7 @@ def _convert_large(
             conversion.check(piece.rejects)
             block.append(piece)
             done += piece.lines
-            if done % BLOCK == 0 or done == source.total:
+            if _is_full(block) or done == source.total:
                 unfinished.add(block)
                 block = []
             if progress is not None:
@@ -111,6 +111,12 @@ def _convert_large(
     first = list(islice(unfinished.rejects(), SHOWN))
     unfinished.remove()
     return Outcome(len(shards), rejected, first, dict(shards.about), len(shards.shards))
+
+
+def _is_full(block: Sequence[Piece]) -> bool:
+    """Whether pieces fill a shard. This does not depend on what comes before them, so it is the same after a stop."""
+    arrays = [array for piece in block if piece.dataset is not None for array in piece.dataset.arrays().values()]
+    return sum(piece.lines for piece in block) >= LINES or sum(array.nbytes for array in arrays) >= BYTES
 
 
 def _write_rejects(path: str | Path | None, rejects: Iterable[Reject]) -> None:

@@ -19,7 +19,7 @@ from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import stack
 from pfgnn.workers import ordered_map
 
-LINES = 1024  # lines that a process gets at a time
+LINES, CHARACTERS = 1024, 2**20  # the most that a process gets at a time, but at least one line
 
 Columns = dict[str, int]
 
@@ -68,15 +68,23 @@ def read_pieces(
     Args:
         source: The file.
         processes: Number of processes.
-        skip: Number of lines with content to skip. It should be a multiple of ``LINES``.
+        skip: Number of lines with content to skip. They must be whole pieces.
         columns: The numbers of columns of the graphs in the skipped lines.
     """
     known = dict(columns or {})
     waiting: deque[list[tuple[int, Any]]] = deque()
 
     def pieces() -> Iterator[list[tuple[int, Any]]]:
-        items = islice(source.items(), skip, None)
-        while piece := list(islice(items, LINES)):
+        piece: list[tuple[int, Any]] = []
+        size = 0
+        for line, content in islice(source.items(), skip, None):
+            piece.append((line, content))
+            size += _characters(content)
+            if len(piece) == LINES or size >= CHARACTERS:
+                waiting.append(piece)
+                yield piece
+                piece, size = [], 0
+        if piece:
             waiting.append(piece)
             yield piece
 
@@ -103,6 +111,11 @@ def merge(pieces: Sequence[Dataset], columns: Columns, first: int = 0) -> Datase
     whole = join([replace(of, edge_attr=nothing) if lacks and of.edge_attr is None else of for of in pieces])
     arrays: dict[str, Any] = {name: shrink(array) for name, array in whole.arrays().items()}
     return replace(whole, **arrays | {"key": np.arange(first, first + len(whole))})
+
+
+def _characters(content: Any) -> int:
+    """Number of characters of the content of a line: a text, or a sequence of contents."""
+    return len(content) if isinstance(content, str) else sum(map(_characters, content))
 
 
 def _read_apart(read: Callable[[Any], Sample], items: Sequence[tuple[int, Any]]) -> Piece | None:

@@ -222,5 +222,5 @@ def _sample(graph: Graph, y: list[float]) -> Sample:
 
 
 def _molecule(smiles: str, y: list[float], features: str) -> Sample:
-    x, edges, edge_attr = map(shrink, FEATURES[features].featurise(smiles))
+    x, edges, edge_attr = FEATURES[features].featurise(smiles)
     return Sample(len(x), edges, x, edge_attr, y, smiles)

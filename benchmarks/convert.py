@@ -1,0 +1,132 @@
+"""`pfgnn data convert` of many SMILES: time, rate and the memory of all its processes.
+
+    python -m benchmarks.convert --molecules 200000
+
+repeats the molecules of molhiv (PFGNN_DATA) until there are enough, converts them to OGB's features on all cores, and
+writes results/bench/convert.json. The time of 10 million molecules is extrapolated from the rate.
+"""
+
+import argparse
+import gzip
+import itertools
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from rich.console import Console
+
+from benchmarks.measure import Record
+from pfgnn.data.load import places
+from pfgnn.data.shards import Shards
+from pfgnn.experiments.provenance import provenance
+from pfgnn.files import write_json
+from pfgnn.workers import available_cores
+
+RESULT = Path("results/bench/convert.json")
+MANY = 10_000_000
+SECONDS_BETWEEN_LOOKS = 0.2  # at the memory of the processes
+
+
+def write_table(path: Path, source: Path, molecules: int) -> None:
+    """Write a CSV file of molecules. Those of the source are repeated, each time with another number.
+
+    Args:
+        path: File to write.
+        source: Gzipped CSV file of molhiv.
+        molecules: Number of molecules.
+    """
+    with gzip.open(source, "rt") as file:
+        header, *rows = file.read().splitlines()
+    with path.open("w") as file:
+        file.write(f"{header}\n")
+        file.writelines(f"{row}\n" for row in itertools.islice(itertools.cycle(rows), molecules))
+
+
+def family(process: int) -> Iterator[int]:
+    """The numbers of a process and all that it has started."""
+    yield process
+    for children in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in children.read_text().split():
+            yield from family(int(child))
+
+
+def memory(process: int) -> tuple[int, int]:
+    """Bytes of a process and all that it has started, and the number of them. Shared memory counts once.
+
+    A process that ends meanwhile counts as 0.
+    """
+    total = count = 0
+    try:
+        for number in family(process):
+            fields = Path(f"/proc/{number}/smaps_rollup").read_text().splitlines()
+            total += next(1024 * int(line.split()[1]) for line in fields if line.startswith("Pss:"))
+            count += 1
+    except (OSError, StopIteration):
+        pass
+    return total, count
+
+
+def convert(table: Path, out: Path, processes: int) -> Record:
+    """Convert a table with the command line.
+
+    Args:
+        table: The molecules.
+        out: Where the dataset goes.
+        processes: Number of processes.
+    """
+    options = ["--target", "HIV_active", "--on-error", "skip", "--processes", str(processes)]
+    command = [sys.executable, "-m", "pfgnn", "data", "convert", str(table), str(out), *options]
+    begin = time.perf_counter()
+    done = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    looks = []
+    while done.poll() is None:
+        looks.append(memory(done.pid))
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    seconds = time.perf_counter() - begin
+    if done.returncode:
+        raise RuntimeError(f"the conversion ended with status {done.returncode}")
+    middle = len(looks) // 2
+    return {
+        "seconds": seconds,
+        "most processes": max(count for _, count in looks),
+        "peak MiB of all processes": max(total for total, _ in looks) / 2**20,
+        "peak MiB of all processes, first half": max((total for total, _ in looks[:middle]), default=0) / 2**20,
+    }
+
+
+def main() -> None:
+    """Measure, print, and write the record."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--molecules", type=int, default=200_000)
+    parser.add_argument("--processes", type=int, default=available_cores())
+    parser.add_argument("--out", type=Path, default=RESULT, help=f"record to write; default: {RESULT}")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        table, out = Path(name) / "own.csv", Path(name) / "own.pfgnn"
+        write_table(table, places()[0] / "molhiv" / "molhiv_smiles.csv.gz", arguments.molecules)
+        found = convert(table, out, arguments.processes)
+        shards = Shards.open(out)
+        size = {"bytes of text": table.stat().st_size, "bytes of shards": sum(of.bytes for of in shards.shards)}
+    rate = arguments.molecules / found["seconds"]
+    record = {
+        **provenance(torch.device("cpu")),
+        "molecules": arguments.molecules,
+        "processes": arguments.processes,
+        "cores": available_cores(),
+        "graphs": len(shards),
+        "shards": len(shards.shards),
+        **size,
+        **found,
+        "molecules a second": rate,
+        "extrapolated to 10 million, minutes": MANY / rate / 60,
+    }
+    write_json(arguments.out, record)
+    Console().print(record)
+
+
+if __name__ == "__main__":
+    main()
