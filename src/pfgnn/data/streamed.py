@@ -52,11 +52,11 @@ class Streamed(GraphStore):
         self.graphs_at_once = min(self.graphs_at_once, BYTES_AT_ONCE * len(shards) // shards.bytes)
         self.open = _OpenShards(shards)
         self.threads = min(MOST_THREADS, available_cores())
+        self.side = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
 
     def batches(self, graphs: Indices, batch_size: int) -> Iterator[GraphBatch]:
         """The graphs with the given numbers in batches, in that order. The last batch may have fewer."""
         groups = self.groups(graphs, batch_size)
-        side = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
         pool = ThreadPoolExecutor(self.threads, "batches")
         gathered: deque[Future[tuple[Dataset, Indices]]] = deque()
 
@@ -68,12 +68,12 @@ class Streamed(GraphStore):
             gather_more()
             coming = None
             while gathered or coming is not None:
-                group = coming or _Group(*gathered.popleft().result(), self.device, side)
+                group = coming or _Group(*gathered.popleft().result(), self.device, self.side)
                 coming = None
                 gather_more()
                 for batch in group.batches(batch_size):
                     if coming is None and gathered and gathered[0].done() and not gathered[0].exception():
-                        coming = _Group(*gathered.popleft().result(), self.device, side)
+                        coming = _Group(*gathered.popleft().result(), self.device, self.side)
                     yield batch
         finally:
             pool.shutdown(cancel_futures=True)

@@ -74,10 +74,15 @@ def describe(dataset: Dataset | Shards, train: IntArray) -> Inputs:
 
 def _mean_in_shards(shards: Shards, train: IntArray) -> float:
     """The mean of log(degree + 1) over the nodes of the training graphs, from the counts of each degree."""
-    counts = [np.bincount(_degrees(piece)) for piece in shards.pieces(np.sort(train))]
+    counts = []
+    times = np.bincount(train, minlength=len(shards))  # a graph may be in the part several times
+    for number, of_shard in enumerate(np.split(times, shards.first[1:-1])):
+        if of_shard.any():
+            dataset = shards.shard(number)
+            counts.append(np.bincount(_degrees(dataset), np.repeat(of_shard, dataset.node_counts)))
     total = np.zeros(max(map(len, counts)))
-    for of_shard in counts:
-        total[: len(of_shard)] += of_shard
+    for found in counts:
+        total[: len(found)] += found
     return float(np.average(np.log(np.arange(len(total)) + 1), weights=total))
 
 
