@@ -44,7 +44,7 @@ class Effort:
         warm_ups: Rounds over all batches before the measurement; a captured step needs four.
         batches: Number of different batches. Their sizes may differ.
         graphs: Graphs in the epoch that is timed.
-        divide: Divisor of batch sizes and widths. If it is not 1, layers and steps are few too. Only tests change it.
+        divide: Divisor of batch sizes and widths. If it is not 1, layers and steps are few too. For tests and CPUs.
         clock: Returns the time in seconds.
     """
 

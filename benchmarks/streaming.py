@@ -4,7 +4,8 @@
     python -m benchmarks.streaming epoch DIR
 
 The first command writes random molecules as shards. The second one measures and writes results/bench/streaming.json.
-It leaves the shards on the disk, even if they would fit into the device's memory.
+It leaves the shards on the disk, even if they would fit into the device's memory. On a CPU the model and its batches
+are smaller.
 """
 
 import argparse
@@ -225,8 +226,8 @@ def main() -> None:
         print(make(arguments.graphs, arguments.out, arguments.processes))
     else:
         on_gpu = torch.cuda.is_available()
-        effort = Effort(batches=64, least=256) if on_gpu else Effort(batches=4, least=8, warm_ups=1)
-        how = ("cuda", effort, WARM_UPS) if on_gpu else ("cpu", effort, 2)
+        effort = Effort(batches=64, least=256) if on_gpu else Effort(batches=16, divide=4)
+        how = ("cuda", effort, WARM_UPS) if on_gpu else ("cpu", effort, 10)
         epoch(arguments.folder, *how, arguments.batches, arguments.out, Console())
     print(f"{time.perf_counter() - begin:.1f} s")
 
