@@ -21,7 +21,7 @@ from rich.console import Console
 
 from benchmarks.measure import Record
 from pfgnn.data.load import places
-from pfgnn.data.shards import Shards
+from pfgnn.data.shards import open_packed
 from pfgnn.experiments.provenance import provenance
 from pfgnn.files import write_json
 from pfgnn.workers import available_cores
@@ -32,7 +32,7 @@ SECONDS_BETWEEN_LOOKS = 0.2  # at the memory of the processes
 
 
 def write_table(path: Path, source: Path, molecules: int) -> None:
-    """Write a CSV file of molecules. Those of the source are repeated, each time with another number.
+    """Write a CSV file of molecules. Those of the source are repeated.
 
     Args:
         path: File to write.
@@ -98,34 +98,50 @@ def convert(table: Path, out: Path, processes: int) -> Record:
     }
 
 
-def main() -> None:
-    """Measure, print, and write the record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--molecules", type=int, default=200_000)
-    parser.add_argument("--processes", type=int, default=available_cores())
-    parser.add_argument("--out", type=Path, default=RESULT, help=f"record to write; default: {RESULT}")
-    arguments = parser.parse_args()
+def run(source: Path, molecules: int, processes: int, out: Path, console: Console) -> Record:
+    """Measure, print, and write the record.
+
+    Args:
+        source: Gzipped CSV file of molhiv.
+        molecules: Number of molecules.
+        processes: Number of processes.
+        out: Record to write.
+        console: Console to print to.
+    """
     with tempfile.TemporaryDirectory() as name:
-        table, out = Path(name) / "own.csv", Path(name) / "own.pfgnn"
-        write_table(table, places()[0] / "molhiv" / "molhiv_smiles.csv.gz", arguments.molecules)
-        found = convert(table, out, arguments.processes)
-        shards = Shards.open(out)
-        size = {"bytes of text": table.stat().st_size, "bytes of shards": sum(of.bytes for of in shards.shards)}
-    rate = arguments.molecules / found["seconds"]
+        table, data = Path(name) / "own.csv", Path(name) / "own.pfgnn"
+        write_table(table, source, molecules)
+        found = convert(table, data, processes)
+        files = [path for path in data.iterdir() if path.suffix == ".pfgnn"] if data.is_dir() else [data]
+        size = {"bytes of text": table.stat().st_size, "bytes of shards": sum(path.stat().st_size for path in files)}
+        graphs = len(open_packed(data))
+    rate = molecules / found["seconds"]
     record = {
         **provenance(torch.device("cpu")),
-        "molecules": arguments.molecules,
-        "processes": arguments.processes,
+        "molecules": molecules,
+        "processes": processes,
         "cores": available_cores(),
-        "graphs": len(shards),
-        "shards": len(shards.shards),
+        "graphs": graphs,
+        "shards": len(files),
         **size,
         **found,
         "molecules a second": rate,
         "extrapolated to 10 million, minutes": MANY / rate / 60,
     }
-    write_json(arguments.out, record)
-    Console().print(record)
+    write_json(out, record)
+    console.print(record)
+    return record
+
+
+def main() -> None:
+    """Measure as the arguments say."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--molecules", type=int, default=200_000)
+    parser.add_argument("--processes", type=int, default=available_cores())
+    parser.add_argument("--out", type=Path, default=RESULT, help=f"record to write; default: {RESULT}")
+    arguments = parser.parse_args()
+    source = places()[0] / "molhiv" / "molhiv_smiles.csv.gz"
+    run(source, arguments.molecules, arguments.processes, arguments.out, Console())
 
 
 if __name__ == "__main__":

@@ -171,20 +171,17 @@ class Shards:
             raise InputError(f"{path} must have the task and the number of graphs that {INDEX} says; {REMEDY}")
         return dataset
 
-    def pieces(self, graphs: Array, shard: Callable[[int], Dataset] | None = None) -> Iterator[Dataset]:
-        """The graphs with the given numbers, one dataset for each shard. The changes are not applied.
+    def subset(self, graphs: Array, shard: Callable[[int], Dataset] | None = None) -> Dataset:
+        """The graphs with the given numbers as one dataset.
 
         Args:
-            graphs: Graph numbers, ascending, shape [n].
+            graphs: Graph numbers, ascending, shape [n], n > 0.
             shard: Returns the shard with a given number. By default :meth:`shard`.
         """
-        ends = np.searchsorted(graphs, self.first)
-        for s in np.flatnonzero(np.diff(ends)).tolist():
-            yield (shard or self.shard)(s).subset(graphs[ends[s] : ends[s + 1]] - self.first[s])
-
-    def subset(self, graphs: Array, shard: Callable[[int], Dataset] | None = None) -> Dataset:
-        """The graphs with the given numbers as one dataset. The arguments are those of :meth:`pieces`; n > 0."""
-        return self.change(join(list(self.pieces(graphs, shard)), self.dtypes), False)
+        ends, take = np.searchsorted(graphs, self.first), shard or self.shard
+        present = np.flatnonzero(np.diff(ends)).tolist()
+        parts = [take(s).subset(graphs[ends[s] : ends[s + 1]] - self.first[s]) for s in present]
+        return self.change(join(parts, self.dtypes), False)
 
     def each(self) -> Iterator[Dataset]:
         """The graphs of each shard."""
