@@ -45,6 +45,7 @@ mutants: $(VENV)/.installed-dev  ## change the code at random places, and see wh
 bench: $(VENV)/.installed-dev  ## measure on this CPU, and write results/bench/
 	$(BIN)/python -m benchmarks.graphs
 	$(BIN)/python -m benchmarks.data
+	$(BIN)/python -m benchmarks.convert
 	$(BIN)/python -m benchmarks.cpu --rounds 7
 
 clean:  ## remove the environment and everything the tools left behind

@@ -4,8 +4,6 @@ Times are CPU seconds of this process. The two loaders take turns, so that both 
 slower or faster. The result is the median ratio.
 """
 
-import gzip
-import itertools
 import statistics
 import subprocess
 import sys
@@ -20,8 +18,6 @@ from rich.table import Table
 from torch_geometric.loader import DataLoader
 
 from pfgnn.data import Dataset, Loader, load
-from pfgnn.data.convert import convert
-from pfgnn.data.load import places
 from pfgnn.experiments.provenance import provenance
 from pfgnn.files import write_json
 
@@ -60,16 +56,6 @@ def opening(name: str, folder: Path) -> dict[str, float]:
     return {"seconds": seconds, "bytes": path.stat().st_size, "memory ratio": int(grown.stdout) / path.stat().st_size}
 
 
-def converting(folder: Path, molecules: int = 20_000) -> dict[str, float]:
-    """Wall seconds to convert a CSV file of the first SMILES of molhiv with OGB's features, in two processes."""
-    source = places()[0] / "molhiv" / "molhiv_smiles.csv.gz"
-    with gzip.open(source, "rt") as file:
-        (folder / "own.csv").write_text("".join(itertools.islice(file, molecules + 1)))
-    start = time.perf_counter()
-    done = convert(folder / "own.csv", targets=["HIV_active"], on_error="skip")
-    return {"molecules": molecules, "rejects": len(done.rejects), "wall seconds": time.perf_counter() - start}
-
-
 def main() -> None:
     """Measure, print, and write the record."""
     torch.set_num_threads(1)
@@ -88,7 +74,6 @@ def main() -> None:
     ratios = sorted(a / b for a, b in rounds[1:])
     with tempfile.TemporaryDirectory() as folder:
         opened = {name: opening(name, Path(folder)) for name in ("zinc", "qm9")}
-        converted = converting(Path(folder))
     record = {
         **provenance(torch.device("cpu")),
         "zinc epoch, batch 64": {
@@ -97,7 +82,6 @@ def main() -> None:
             "ratio": {"median": statistics.median(ratios), "min": ratios[0], "max": ratios[-1], "rounds": ROUNDS},
         },
         "open": opened,
-        "convert SMILES": converted,
     }
     write_json(RESULT, record)
     table = Table("what", "CPU seconds", "ratio")
@@ -106,7 +90,6 @@ def main() -> None:
     table.add_row("ZINC epoch, pfgnn Loader", f"{fast:.4f}", spread)
     for name, facts in opened.items():
         table.add_row(f"open packed {name}", f"{facts['seconds']:.4f}", f"memory {facts['memory ratio']:.2f} × file")
-    table.add_row(f"convert {converted['molecules']} SMILES", f"{converted['wall seconds']:.1f} (wall)", "")
     Console().print(table)
 
 

@@ -15,6 +15,10 @@ from pfgnn.graphs import Graph
 from pfgnn.graphs.strongly_regular import sr25
 
 ATOMS, BONDS = 28, 4  # number of atom types and bond types
+BOND_SHARES = [0.0, 0.6, 0.1, 0.3]  # share of each bond type
+NODES, SPREAD, LEAST, MOST = 23.2, 4.5, 9, 38  # atoms of a molecule: mean, deviation, limits
+REACH, DEGREE = 5, 4  # an atom is joined to one of this many before it; most bonds of an atom
+RINGS = 2.72  # bonds that close rings, in a molecule of average size
 
 
 class Shape(NamedTuple):
@@ -46,25 +50,25 @@ def molecule(rng: np.random.Generator, nodes: int | None = None) -> Graph:
         rng: Random numbers.
         nodes: Number of atoms; by default as in ZINC.
     """
-    n = nodes or int(np.clip(round(rng.normal(23.2, 4.5)), 9, 38))
+    n = nodes or int(np.clip(round(rng.normal(NODES, SPREAD)), LEAST, MOST))
     degree, edges = np.zeros(n, dtype=np.int64), set()
 
     def join(i: int, j: int) -> bool:
         """Add a bond if it is allowed, and return whether it was added."""
-        if i == j or (min(i, j), max(i, j)) in edges or max(degree[i], degree[j]) >= 4:
+        if i == j or (min(i, j), max(i, j)) in edges or max(degree[i], degree[j]) >= DEGREE:
             return False
         edges.add((min(i, j), max(i, j)))
         degree[[i, j]] += 1
         return True
 
     for i in range(1, n):
-        while not join(i, int(rng.integers(max(0, i - 5), i))):
+        while not join(i, int(rng.integers(max(0, i - REACH), i))):
             pass
-    rings = rng.poisson(2.72 * n / 23.2)
+    rings = rng.poisson(RINGS * n / NODES)
     while rings > 0:
         rings -= join(*rng.integers(n, size=2).tolist())
     bonds = np.array(sorted(edges))
-    kinds = (rng.choice(ATOMS, size=(n, 1)), rng.choice(BONDS, size=(len(bonds), 1), p=[0.0, 0.6, 0.1, 0.3]))
+    kinds = (rng.choice(ATOMS, size=(n, 1)), rng.choice(BONDS, size=(len(bonds), 1), p=BOND_SHARES))
     return Graph(n, bonds, *kinds)
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from benchmarks.baseline import Baseline, BaselineStep
@@ -43,7 +44,7 @@ class Effort:
         warm_ups: Rounds over all batches before the measurement; a captured step needs four.
         batches: Number of different batches. Their sizes may differ.
         graphs: Graphs in the epoch that is timed.
-        divide: Divisor of batch sizes and widths. If it is not 1, layers and steps are few too. Only tests change it.
+        divide: Divisor of batch sizes and widths. If it is not 1, layers and steps are few too. For tests and CPUs.
         clock: Returns the time in seconds.
     """
 
@@ -207,30 +208,47 @@ def prepare(
     fabric = make_fabric(device, precision)
     release(fabric.device)
     resident, inputs = Resident(dataset, fabric.device), describe(dataset, everything)
-    config = TrainingConfig(
-        epochs=epochs,
-        batch_size=shape.batch,
-        gamma=GAMMA,
-        clip=CLIP,
-        precision=precision,
-    )
+    examples = Examples(resident, torch.from_numpy(dataset.y), everything, held_out)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(
-            build_model(shape.model, inputs, 0),
-            Examples(resident, torch.from_numpy(dataset.y), everything, held_out),
-            dataset.task,
-            config,
-            seed=0,
-            draws=Draws(evaluation_seed(0), batch_size=shape.batch),
-            fabric=fabric,
-            folder=Path(folder),
-            identity={},
-        )
+        trainer = make_trainer(shape, examples, inputs, fabric, Path(folder), precision, epochs)
         plain = Loader(resident, everything, shape.batch, shuffle=True)
         first = [list(itertools.islice(loader.epoch(0), effort.batches)) for loader in (plain, trainer.loader)]
         yield Work(shape, trainer, inputs, dataset, *first)
     del trainer
     release(fabric.device)
+
+
+def make_trainer(
+    shape: Shape,
+    examples: Examples,
+    inputs: Inputs,
+    fabric: Fabric,
+    folder: Path,
+    precision: Precision = "float32",
+    epochs: int = 10**6,
+) -> Trainer:
+    """Make a trainer as :mod:`pfgnn.experiments.run` does.
+
+    Args:
+        shape: The model and the batch size.
+        examples: The graphs.
+        inputs: Features and task.
+        fabric: The device.
+        folder: Folder for metrics and checkpoints.
+        precision: "float32", "tf32" or "bf16".
+        epochs: Epochs of the training.
+    """
+    return Trainer(
+        build_model(shape.model, inputs, 0),
+        examples,
+        inputs.task,
+        TrainingConfig(epochs=epochs, batch_size=shape.batch, gamma=GAMMA, clip=CLIP, precision=precision),
+        seed=0,
+        draws=Draws(evaluation_seed(0), batch_size=shape.batch),
+        fabric=fabric,
+        folder=folder,
+        identity={},
+    )
 
 
 def degree_histogram(dataset: Dataset) -> Tensor:

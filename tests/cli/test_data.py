@@ -1,10 +1,18 @@
 """The data commands as a user meets them."""
 
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.process import pfgnn
+from tests.data.loader_samples import REGRESSION, random_dataset
+from tests.data.shard_samples import divided
 
 from pfgnn.data import Dataset
 from pfgnn.data.catalogue import ENTRIES
@@ -38,6 +46,62 @@ def test_prepare_info_verify(tmp_path: Path) -> None:
     done = pfgnn("data", "verify", "connectivity", "--root", tmp_path)
     assert done.returncode == 2
     assert "connectivity is not the published dataset (source: generated): graphs, nodes" in done.stderr
+
+
+# The command line with shards of 256 lines. KILLED kills it after the second one.
+SHORT = """
+import os, signal, sys
+from pfgnn.data import convert_file, convert_pieces
+from pfgnn.data.unfinished import Unfinished
+convert_pieces.LINES, convert_file.LINES, convert_file.LARGE = 64, 256, 512
+add = Unfinished.add
+
+def add_and_die(self, pieces):
+    add(self, pieces)
+    if len(self.blocks) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if "KILLED" in os.environ:
+    Unfinished.add = add_and_die
+from pfgnn.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_conversion_of_a_large_file_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "own.g6").write_text("A_\nBw\n" * 500)
+    (tmp_path / "labels.txt").write_text("0.5\n1\n" * 500)
+
+    def convert(out: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", SHORT, "data", "convert", "own.g6", out, "--labels", "labels.txt"]
+        environment = {**os.environ, **environment}
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+
+    assert convert("own.pfgnn", KILLED="1").returncode == -signal.SIGKILL
+    assert {path.name for path in tmp_path.iterdir()} == {"own.g6", "labels.txt", "own.pfgnn.unfinished"}
+    done = convert("own.pfgnn")
+    assert done.returncode == 0, done.stderr
+    assert "own.pfgnn, a folder of 4 shards: 1000 graphs; 0 lines rejected" in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"own.g6", "labels.txt", "own.pfgnn"}
+    again = convert("own.pfgnn")
+    assert again.returncode == 2
+    assert "own.pfgnn is a folder that exists" in again.stderr
+    assert convert("whole.pfgnn").returncode == 0
+    assert _contents(tmp_path / "own.pfgnn") == _contents(tmp_path / "whole.pfgnn")
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_info_describes_a_folder_of_shards(tmp_path: Path) -> None:
+    dataset = replace(random_dataset(0, 40, REGRESSION), splits={"train": np.arange(30)})
+    divided(dataset, tmp_path / "own", 3)
+    done = pfgnn("data", "info", tmp_path / "own")
+    assert done.returncode == 0, done.stderr
+    for fact in ("graph level, 2 outputs", "categorical, (5, 5) categories", "yes", "40", "30", "shards"):
+        assert fact in done.stdout
 
 
 def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:
@@ -137,7 +201,7 @@ def test_all_rejects_go_into_a_file_and_brackets_in_paths_are_no_markup(tmp_path
             ["convert", "good.jsonl", "good.jsonl"],
             "out must be a file other than the one to read, but it is good.jsonl",
         ),
-        (["convert", "good.jsonl", "."], "out must be a file other than the one to read, but it is ."),
+        (["convert", "good.jsonl", "."], "out must be a file, or a folder that does not exist, but . is a folder that"),
     ],
 )
 def test_wrong_input_gets_one_sentence_and_leaves_nothing(

@@ -50,7 +50,7 @@ def test_csv_gives_molecules_with_named_targets(tmp_path: Path) -> None:
     assert np.array_equal(methanol.x, expected.x)
     assert methanol.edges.tolist() == expected.edge_index[:, ::2].T.tolist()
     assert (rejects, smiles) == ([], ["O", "CO", "N"])
-    assert steps == [(1, 3), (2, 3), (3, 3)]
+    assert steps == [(3, 3)]
 
 
 def test_csv_takes_all_other_columns_by_default_and_may_be_gzipped(tmp_path: Path) -> None:

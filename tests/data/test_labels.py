@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pfgnn.data.convert import Converted, convert
-from pfgnn.data.labels import why_no_target
+from pfgnn.data.labels import Column
 from pfgnn.data.task import Task
 
 MOLECULES = ["CCO", "CC", "CCC", "CN", "CO", "C"]
@@ -53,7 +53,10 @@ def test_a_column_that_names_the_rows_is_no_target(tmp_path: Path, identifier: d
 
 @pytest.mark.parametrize("name", ["valid", "acid", "pid_activity", "pKa", "snowy", "solubility", "grid", "casual"])
 def test_names_that_only_end_like_an_identifier_can_be_targets(name: str) -> None:
-    assert why_no_target(name, ["0.5", "1", "2", "3.5", "4", "5"]) == ""
+    column = Column()
+    for cell in ("0.5", "1", "2", "3.5", "4", "5"):
+        column.add(cell)
+    assert column.why_no_target(name) == ""
 
 
 def test_several_columns_must_be_chosen_from(tmp_path: Path) -> None:

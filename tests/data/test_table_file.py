@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pfgnn.data.convert import convert
-from pfgnn.data.table_file import open_table, read_table_file
+from pfgnn.data.table_file import open_table
 
 PLAIN = "id,smiles,y\n1,CCO,0.5\n2,c1ccccc1,2\n"
 FORMS = {
@@ -38,26 +38,24 @@ def test_every_form_gives_the_same_table(tmp_path: Path, name: str, zipped: bool
     path = tmp_path / (f"{name}.gz" if zipped else name)
     content = FORMS[name].encode()
     path.write_bytes(gzip.compress(content) if zipped else content)
-    table = read_table_file(path)
+    table = open_table(path)
     assert table.header == ["id", "smiles", "y"]
-    assert table.rows == [["1", "CCO", "0.5"], ["2", "c1ccccc1", "2"]]
-    assert table.lines == {"blank.csv": [3, 5], "below.csv": [4, 5]}.get(name, [2, 3])
-    assert list(open_table(path).read()) == list(zip(table.lines, table.rows, strict=True))
+    lines = {"blank.csv": [3, 5], "below.csv": [4, 5]}.get(name, [2, 3])
+    assert list(table.read()) == [(lines[0], ["1", "CCO", "0.5"]), (lines[1], ["2", "c1ccccc1", "2"])]
     pytest.importorskip("rdkit")
     assert convert(path).dataset.y.tolist() == [[0.5], [2]]
 
 
 def test_quotes_may_hold_separators_and_line_breaks(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('smiles;"a;b, c"\nCCO;"one\ntwo; ""three"""\nC;4\n')
-    table = read_table_file(tmp_path / "a.csv")
+    table = open_table(tmp_path / "a.csv")
     assert table.header == ["smiles", "a;b, c"]
-    assert table.rows == [["CCO", 'one\ntwo; "three"'], ["C", "4"]]
-    assert table.lines == [3, 4]
+    assert list(table.read()) == [(3, ["CCO", 'one\ntwo; "three"']), (4, ["C", "4"])]
 
 
 def test_a_single_column_needs_no_separator(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("smiles\nCCO\nC\n")
-    assert read_table_file(tmp_path / "a.csv").rows == [["CCO"], ["C"]]
+    assert list(open_table(tmp_path / "a.csv").read()) == [(2, ["CCO"]), (3, ["C"])]
 
 
 def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
@@ -69,10 +67,9 @@ def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.smi", "a.smiles", "a.SMI"])
 def test_a_file_of_smiles_is_a_table_without_header(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("\ufeffCCO ethanol, pure\n\n c1ccccc1\tbenzene\nC\n", encoding="utf-8")
-    table = read_table_file(tmp_path / name)
+    table = open_table(tmp_path / name)
     assert table.header == ["smiles", "name"]
-    assert table.rows == [["CCO", "ethanol, pure"], ["c1ccccc1", "benzene"], ["C", ""]]
-    assert table.lines == [1, 3, 4]
+    assert list(table.read()) == [(1, ["CCO", "ethanol, pure"]), (3, ["c1ccccc1", "benzene"]), (4, ["C", ""])]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +103,7 @@ def test_wrong_tables(tmp_path: Path, text: str, sentence: str) -> None:
 def test_a_missing_quote_loses_no_rows(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "own.csv").write_text(text)
     with pytest.raises(ValueError, match=rf"own.csv, {sentence}"):
-        read_table_file(tmp_path / "own.csv")
+        read_all(tmp_path / "own.csv")
 
 
 def test_a_table_is_read_row_by_row_and_again(tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ def test_named_data_with_options() -> None:
 def test_packed_data(tmp_path: Path) -> None:
     path = str(tmp_path / "six.pfgnn")
     dataset().save(path)
-    assert load_data(DataConfig(path), EDGES).edge_categories == (3,)
-    assert load_data(DataConfig(path, edge_features=False), EDGES).edge_attr is None
+    assert load_data(DataConfig(path), EDGES).edge_channels == (3,)
+    assert load_data(DataConfig(path, edge_features=False), EDGES).edge_channels is None
     with pytest.raises(ValueError, match=r"data\.options must be empty for a packed file, but it is {'seed': 1}"):
         load_data(DataConfig(path, options={"seed": 1}), EDGES)
 
@@ -67,6 +67,7 @@ def test_lengths_of_edges_follow_their_one_hot_kinds(tmp_path: Path) -> None:
     plain = dataset(pos=pos)
     plain.save(path)
     made = load_data(DataConfig(path, positions="distance"), EDGES)
+    assert isinstance(made, Dataset)
     assert made.edge_attr is not None
     assert made.edge_attr.dtype == np.float32
     assert (made.edge_channels, made.edge_categories) == (4, None)

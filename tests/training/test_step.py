@@ -48,7 +48,7 @@ def made(tmp_path: Path, task: str, device: str, rate: float = 0.0, ours: bool =
 
 
 def batches(of: Trainer, pad: bool) -> list[GraphBatch]:
-    plain = [of.loader.resident.collate(range(start, start + 5)) for start in (0, 5, 10)]
+    plain = [of.loader.store.collate(range(start, start + 5)) for start in (0, 5, 10)]
     return [pad_batch(batch, 64, 256) if pad else batch for batch in plain]
 
 
@@ -150,7 +150,7 @@ def test_replayed_predictions_are_plain_ones_on_new_data_seeds_and_weights(tmp_p
     of = made(tmp_path, task, "cuda")
     forward = of.forward
     assert forward.replayed is not None
-    plain = [of.loader.resident.collate(range(start, start + 5)) for start in (0, 5, 10)]
+    plain = [of.loader.store.collate(range(start, start + 5)) for start in (0, 5, 10)]
     for _ in range(WARM_UPS + 1):
         forward(plain[0], 0, (64, 256))
     for number, batch in enumerate(plain, start=7):

@@ -1,8 +1,7 @@
 """The commands data list, info, prepare, verify and convert."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -10,15 +9,10 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, make_table
-from pfgnn.errors import InputError, shown
-from pfgnn.files import write_atomically
-
-if TYPE_CHECKING:
-    from pfgnn.data import Dataset
+from pfgnn.cli.stopping import going_on
+from pfgnn.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="List, show, prepare and verify datasets, and convert your own graphs.")
-
-REJECTS_SHOWN = 20  # rejected lines that are printed
 
 Name = Annotated[str, typer.Argument(help="Name of a dataset, see `pfgnn data list`.")]
 Root = Annotated[Path | None, typer.Option(help="Folder to search for datasets before all others.")]
@@ -40,25 +34,29 @@ def list_datasets(root: Root = None) -> None:
 
 @app.command()
 def info(
-    name: Annotated[str, typer.Argument(help="Name of a dataset, or a packed file of your own (.pfgnn).")],
+    name: Annotated[
+        str, typer.Argument(help="Name of a dataset, or path of a packed file (.pfgnn) or folder of shards.")
+    ],
     root: Root = None,
 ) -> None:
     """Show what a dataset holds: counts, features, parts, task, source and citation."""
-    from pfgnn.data import Dataset, load
+    from pfgnn.data import load
+    from pfgnn.data.shards import Shards, open_packed
     from pfgnn.data.verify import statistics
+    from pfgnn.experiments.config import DataConfig
 
-    dataset = Dataset.open(name) if name.endswith(".pfgnn") else load(name, root)
+    path = DataConfig(name).file
+    dataset = load(name, root) if path is None else open_packed(path)
+    shown = dataset.sample if isinstance(dataset, Shards) else dataset
     facts = {key: value for key, value in statistics(dataset).items() if " " not in key or key.startswith("fold 0")}
     table = make_table("", escape(name))
     task = dataset.task
     for key, value in {
         "task": f"{task.level} level, {task.outputs} outputs, loss {task.loss}, metric {task.metric}",
         "targets": ", ".join(task.targets),
-        "node features": _features(dataset.x is not None, dataset.in_channels, dataset.node_categories is not None),
-        "edge features": _features(
-            dataset.edge_attr is not None, dataset.edge_channels, dataset.edge_categories is not None
-        ),
-        "positions": "yes" if dataset.pos is not None else "",
+        "node features": _features(shown.x is not None, shown.in_channels, shown.node_categories is not None),
+        "edge features": _features(shown.edge_attr is not None, shown.edge_channels, shown.edge_categories is not None),
+        "positions": "yes" if shown.pos is not None else "",
         **facts,
         **dataset.about,
     }.items():
@@ -111,7 +109,7 @@ def convert(
     path: Annotated[
         Path, typer.Argument(help="CSV file with SMILES, SMILES, graph6 or sparse6, JSON lines, or TU folder.")
     ],
-    out: Annotated[Path, typer.Argument(help="Packed file to write, such as own.pfgnn.")],
+    out: Annotated[Path, typer.Argument(help="Packed file or folder to write, such as own.pfgnn.")],
     kind: Annotated[
         str | None, typer.Option(help="Format: csv, smi, graph6, jsonl or tu. By default the file's ending decides.")
     ] = None,
@@ -126,25 +124,28 @@ def convert(
     ] = None,
     on_error: Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")] = "fail",
     rejects: Annotated[Path | None, typer.Option(help="File to write all skipped lines to, with reasons.")] = None,
-    split: Annotated[
-        str | None, typer.Option(help="Draw parts at random: the shares of train, validation and test, as 0.8,0.1,0.1.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of --split; by default 0.")] = None,
+    processes: Annotated[int | None, typer.Option(min=1, help="Number of processes. By default all cores.")] = None,
 ) -> None:
-    """Convert your own graphs into one packed file. Skipped lines are printed with the reason."""
+    """Convert your own graphs into a packed file, or a large file into a folder of shards.
+
+    Skipped lines are printed with the reason. If the conversion of a large file is stopped, the same command goes on.
+    """
     path.stat()  # raises at once if there is no such file
-    if out.is_dir() or out.resolve() == path.resolve():
+    if out.resolve() == path.resolve():
         raise InputError(f"out must be a file other than the one to read, but it is {out}")
-    shares = None if split is None else _shares(split)
-    if seed is not None and shares is None:
-        raise InputError(f"--seed is for --split, which is not given, but it is {seed}")
+    if out.is_dir():
+        raise InputError(f"out must be a file, or a folder that does not exist, but {out} is a folder that exists")
 
-    from pfgnn.data.convert import convert as convert_file
+    from pfgnn.data.convert_file import convert_file
 
-    with Progress(*bar_columns(), console=console) as bar:
+    with going_on(), Progress(*bar_columns(), console=console) as bar:
         shown = bar.add_task(path.name, total=None)
         done = convert_file(
             path,
+            out,
+            rejects=rejects,
+            progress=lambda number, total: bar.update(shown, completed=number, total=total),
+            processes=processes,
             kind=kind,
             smiles_column=smiles_column,
             targets=target,
@@ -152,46 +153,17 @@ def convert(
             labels=labels,
             task=task,
             on_error=on_error,
-            progress=lambda number, total: bar.update(shown, completed=number, total=total),
         )
-    dataset = done.dataset if shares is None else _with_parts(done.dataset, shares, seed or 0)
-    dataset.save(out)
-    for key in ("target column", "labels", "classes", "unknown labels", "parts"):
-        if what := dataset.about.get(key):
+    for key in ("target column", "labels", "classes", "unknown labels"):
+        if what := done.about.get(key):
             console.print(f"{key.capitalize()}: {what}.", highlight=False, soft_wrap=True, markup=False)
-    lines = [f"line {reject.line}: {reject.reason}" for reject in done.rejects]
-    for line in lines[:REJECTS_SHOWN]:
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
-    if len(lines) > REJECTS_SHOWN:
-        console.print(f"... and {len(lines) - REJECTS_SHOWN} more; --rejects FILE writes them all")
-    if rejects is not None:
-        write_atomically(rejects, lambda temporary: temporary.write_text("".join(f"{line}\n" for line in lines)))
-    kept, lost = len(dataset), len(done.rejects)
-    console.print(f"Wrote {out}: {kept} graphs; {lost} lines rejected.", soft_wrap=True, markup=False)
-
-
-def _shares(text: str) -> list[float]:
-    """The shares of train, validation and test in an option such as 0.8,0.1,0.1."""
-    try:
-        shares = [float(word) for word in text.split(",")]
-    except ValueError:
-        shares = []
-    if len(shares) != 3 or not all(share > 0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
-        raise InputError(
-            f"--split must be three shares above 0 that add up to 1, such as 0.8,0.1,0.1, but it is {shown(text)}"
-        )
-    return shares
-
-
-def _with_parts(dataset: "Dataset", shares: list[float], seed: int) -> "Dataset":
-    """The dataset with parts drawn at random. Raises an InputError if a part would be empty."""
-    from pfgnn.data.splits import random_split
-
-    splits = random_split(len(dataset), shares, seed)
-    sizes = ", ".join(f"{len(graphs)} {name}" for name, graphs in splits.items())
-    if not all(map(len, splits.values())):
-        raise InputError(f"--split needs more graphs, for {len(dataset)} graphs of {dataset.name} give: {sizes}")
-    return replace(dataset, splits=splits, about={**dataset.about, "parts": f"{sizes}, at random with seed {seed}"})
+    for reject in done.first:
+        console.print(f"line {reject.line}: {reject.reason}", highlight=False, soft_wrap=True, markup=False)
+    if done.rejected > len(done.first):
+        console.print(f"... and {done.rejected - len(done.first)} more; --rejects FILE writes them all")
+    where = f"{out}, a folder of {done.shards} shards" if done.shards else out
+    said = f"Wrote {where}: {done.graphs} graphs; {done.rejected} lines rejected."
+    console.print(said, soft_wrap=True, markup=False)
 
 
 def _features(present: bool, channels: int | tuple[int, ...] | None, categorical: bool) -> str:

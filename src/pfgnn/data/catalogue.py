@@ -11,6 +11,7 @@ import numpy as np
 from pfgnn.data import fetch, generated, readers
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.generated import Generated
+from pfgnn.data.shards import is_folder
 from pfgnn.data.splits import k_folds
 from pfgnn.data.task import Task
 from pfgnn.data.tu import alchemy
@@ -186,5 +187,6 @@ ENTRIES: dict[str, Entry] = {
 def find_entry(name: str) -> Entry:
     """The entry with the given name. The error for an unknown name lists all names."""
     if not isinstance(name, str) or name not in ENTRIES:
-        raise InputError(f"name must be one of {', '.join(ENTRIES)}, but it is {shown(name)}")
+        hint = f" (write ./{name} for the folder)" if isinstance(name, str) and is_folder(Path(name)) else ""
+        raise InputError(f"name must be one of {', '.join(ENTRIES)}, but it is {shown(name)}{hint}")
     return ENTRIES[name]

@@ -165,7 +165,14 @@ class Dataset:
 
     @staticmethod
     def open(path: str | Path) -> "Dataset":
-        """Map a packed file into memory. A truncated or damaged file, or one of another format, raises an error."""
+        """Map a packed file into memory. A truncated or damaged file, or one of another format, raises an error.
+
+        A folder of shards is read whole. To leave it on the disk, open it with :class:`pfgnn.data.shards.Shards`.
+        """
+        if Path(path).is_dir():
+            from pfgnn.data.shards import Shards
+
+            return Shards.open(path).whole()
         with reading(Path(path), "be a packed dataset, as Dataset.save writes it"):
             arrays, meta = read_packed(Path(path))
             rest: dict[str, Any] = {name: a for name, a in arrays.items() if not name.startswith("split:")}

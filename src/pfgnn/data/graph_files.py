@@ -2,7 +2,9 @@
 
 import json
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,14 +13,16 @@ import numpy as np
 
 from pfgnn.data.arrays import Array, shrink
 from pfgnn.data.labels import Labels, choose_target
-from pfgnn.data.molecules import CHUNK, FEATURES, FeatureSet, Molecule, featurise_many
-from pfgnn.data.table_file import list_columns, read_table_file
+from pfgnn.data.molecules import FEATURES, FeatureSet
+from pfgnn.data.table_file import SMILES, Table, list_columns, open_table
 from pfgnn.errors import InputError, shown
-from pfgnn.files import read_text
+from pfgnn.files import ending, text_lines
 from pfgnn.graphs.checks import check_claimed_nodes, check_num_nodes
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.graph6 import from_line, graph6_lines
 from pfgnn.graphs.smiles import smiles_lines
+
+Items = Iterator[tuple[int, Any]]
 
 
 class Sample(NamedTuple):
@@ -36,17 +40,18 @@ class Source(NamedTuple):
     """The lines of a file, and the function that turns each line into a sample.
 
     Attributes:
-        lines: Numbers of the lines, from 1.
-        items: Content of each line.
-        read: Turns the content of a line into a sample. Raises a ValueError or TypeError for a wrong line.
+        total: Number of lines with content.
+        items: Reads the file, from its first line: the number of each line, from 1, and its content.
+        read: Turns the content of a line into a sample. Raises a ValueError or TypeError for a wrong line. It can be
+            sent to other processes.
         targets: Names of the targets, if the file has them.
         features: The features of the molecules, if the graphs are molecules.
         classes: If the targets are texts, these texts. A target is the number of its text.
         about: What was chosen, and why.
     """
 
-    lines: list[int]
-    items: Generator[Any, None, None]
+    total: int
+    items: Callable[[], Items]
     read: Callable[[Any], Sample]
     targets: tuple[str, ...] = ()
     features: FeatureSet | None = None
@@ -54,11 +59,9 @@ class Source(NamedTuple):
     about: Mapping[str, str] = MappingProxyType({})
 
 
-def read_csv(
-    file: Path, smiles_column: str, targets: Sequence[str] | None, features: str, processes: int, classes: bool
-) -> Source:
+def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, features: str, classes: bool) -> Source:
     """Read a table with a column of SMILES and columns of targets. See :func:`pfgnn.data.convert.convert`."""
-    table = read_table_file(file)
+    table = open_table(file)
     smiles = table.place(smiles_column)
     if targets is None:
         chosen, why = choose_target(table, smiles_column)
@@ -71,58 +74,74 @@ def read_csv(
         if names.count(name) > 1:
             raise InputError(f"each column must occur once in targets, but {shown(name)} is repeated")
     places = [table.place(name, "--target") for name in names]
-    whole = [[row[place] for place in places] for row in table.rows if len(row) == len(table.header)]
-    labels = Labels([f"column {shown(name)}" for name in names], whole, file, classes)
-    molecules = _molecules(["".join(row[smiles : smiles + 1]) for row in table.rows], features, processes)
+    total = 0
 
-    def read(item: tuple[list[str], Molecule | ValueError]) -> Sample:
-        row, molecule = item
-        table.check_row(row)
-        return _molecule_sample(molecule, labels.read([row[place] for place in places]), row[smiles])
+    def whole_rows() -> Iterator[list[str]]:
+        nonlocal total
+        for _, row in table.read():
+            total += 1
+            if len(row) == len(table.header):
+                yield [row[place] for place in places]
 
-    items = (pair for pair in zip(table.rows, molecules, strict=True))
-    return Source(table.lines, items, read, tuple(names), FEATURES[features], labels.classes, {"target column": why})
+    labels = Labels([f"column {shown(name)}" for name in names], whole_rows(), file, classes)
+    if not total and ending(file) not in SMILES:
+        raise InputError(f"{file} must have at least one row below its header, but it has none")
+    read = _Row(table, smiles, places, labels, features)
+    about = {"target column": why}
+    return Source(total, table.read, read, tuple(names), FEATURES[features], labels.classes, about)
 
 
-def read_smiles_with_labels(
-    file: Path, labels: str | Path | None, features: str, processes: int, classes: bool
-) -> Source:
+@dataclass(frozen=True)
+class _Row:
+    """Reads a row of a table."""
+
+    table: Table
+    smiles: int
+    places: list[int]
+    labels: Labels
+    features: str
+
+    def __call__(self, row: list[str]) -> Sample:
+        self.table.check_row(row)
+        return _molecule(row[self.smiles], self.labels.read([row[place] for place in self.places]), self.features)
+
+
+def read_smiles_with_labels(file: Path, labels: str | Path | None, features: str, classes: bool) -> Source:
     """Read a file of SMILES, and a file of labels with one line for each molecule."""
-    found = list(smiles_lines(file))
-    cells, read_labels = _read_labels(file, labels, len(found), "molecule", classes)
-    molecules = _molecules([smiles for _, smiles, _ in found], features, processes)
+    total, items, numbers = _read_labels(file, labels, partial(_smiles, file), "molecule", classes)
+    read = partial(_read_smiles, numbers, features)
+    return Source(total, items, read, features=FEATURES[features], classes=numbers.classes)
 
-    def read(item: tuple[str, list[str], Molecule | ValueError]) -> Sample:
-        smiles, row, molecule = item
-        return _molecule_sample(molecule, read_labels.read(row), smiles)
 
-    items = (three for three in zip([smiles for _, smiles, _ in found], cells, molecules, strict=True))
-    lines = [line for line, *_ in found]
-    return Source(lines, items, read, features=FEATURES[features], classes=read_labels.classes)
+def _smiles(file: Path) -> Items:
+    return ((line, smiles) for line, smiles, _ in smiles_lines(file))
+
+
+def _read_smiles(labels: Labels, features: str, item: tuple[str, list[str]]) -> Sample:
+    smiles, cells = item
+    return _molecule(smiles, labels.read(cells), features)
 
 
 def read_graph6_lines(file: Path, labels: str | Path | None, classes: bool) -> Source:
     """Read a file with one graph6 or sparse6 string per line, and a file of labels with one line for each graph."""
-    graphs = dict(graph6_lines(file))
-    cells, read_labels = _read_labels(file, labels, len(graphs), "graph", classes)
+    total, items, numbers = _read_labels(file, labels, partial(graph6_lines, file), "graph", classes)
+    return Source(total, items, partial(_read_graph6, numbers), classes=numbers.classes)
 
-    def read(item: tuple[str, list[str]]) -> Sample:
-        body, row = item
-        return _sample(from_line(body), read_labels.read(row))
 
-    items = (pair for pair in zip(graphs.values(), cells, strict=True))
-    return Source(list(graphs), items, read, classes=read_labels.classes)
+def _read_graph6(labels: Labels, item: tuple[str, list[str]]) -> Sample:
+    body, cells = item
+    return _sample(from_line(body), labels.read(cells))
 
 
 def _read_labels(
-    file: Path, labels: str | Path | None, count: int, of: str, classes: bool
-) -> tuple[list[list[str]], Labels]:
-    """The cells of each line of a file of labels, and how they become numbers.
+    file: Path, labels: str | Path | None, lines: Callable[[], Items], of: str, classes: bool
+) -> tuple[int, Callable[[], Items], Labels]:
+    """The number of graphs, their lines with the cells of their labels, and how these become numbers.
 
     Args:
         file: The file of the graphs.
         labels: The file of the labels; None raises an InputError.
-        count: Number of graphs.
+        lines: Reads the lines of the graphs.
         of: What a graph is called in messages.
         classes: See :class:`Labels`.
     """
@@ -131,19 +150,39 @@ def _read_labels(
             f"{file} has no targets of its own, so labels must name a file with a line for each {of} (--labels FILE)"
         )
     path = Path(labels)
-    lines = read_text(path).rstrip().splitlines()
-    if len(lines) != count:
-        raise InputError(f"{labels} must have {count} lines, one for each {of} of {file}, but it has {len(lines)}")
-    cells = [[cell.strip() for cell in line.split(",")] for line in lines]
-    columns = len(cells[0]) if cells else 0
+    total, count = sum(1 for _ in lines()), sum(1 for _ in _label_cells(path))
+    if count != total:
+        raise InputError(f"{labels} must have {total} lines, one for each {of} of {file}, but it has {count}")
+    columns = len(next(_label_cells(path), ()))
     names = [f"label {number} in {path.name}" for number in range(1, columns + 1)]
-    return cells, Labels([f"its label in {path.name}"] if columns == 1 else names, cells, path, classes)
+    numbers = Labels([f"its label in {path.name}"] if columns == 1 else names, _label_cells(path), path, classes)
+    return total, partial(_beside, lines, path), numbers
+
+
+def _label_cells(path: Path) -> Iterator[list[str]]:
+    """The cells of each line of a file of labels. Blank lines at its end are left out."""
+    blank = 0
+    for line in text_lines(path):
+        if line.strip():
+            yield from ([""] for _ in range(blank))
+            yield [cell.strip() for cell in line.split(",")]
+        blank = 0 if line.strip() else blank + 1
+
+
+def _beside(lines: Callable[[], Items], labels: Path) -> Items:
+    """The number of each line, and its content with the cells of its label."""
+    for (number, body), cells in zip(lines(), _label_cells(labels), strict=True):
+        yield number, (body, cells)
 
 
 def read_json_lines(file: Path) -> Source:
     """Read a file with one JSON object per line."""
-    lines = {number: line for number, line in enumerate(read_text(file).splitlines(), start=1) if line.strip()}
-    return Source(list(lines), (line for line in lines.values()), _json_sample)
+    lines = partial(_lines, file)
+    return Source(sum(1 for _ in lines()), lines, _json_sample)
+
+
+def _lines(file: Path) -> Items:
+    return ((number, line.rstrip("\r\n")) for number, line in enumerate(text_lines(file), start=1) if line.strip())
 
 
 def _json_sample(line: str) -> Sample:
@@ -182,12 +221,6 @@ def _sample(graph: Graph, y: list[float]) -> Sample:
     return Sample(graph.num_nodes, shrink(edges), graph.x, edge_attr if graph.num_edges else None, y)
 
 
-def _molecule_sample(molecule: Molecule | ValueError, y: list[float], smiles: str) -> Sample:
-    if isinstance(molecule, ValueError):
-        raise molecule
-    x, edges, edge_attr = map(shrink, molecule)
+def _molecule(smiles: str, y: list[float], features: str) -> Sample:
+    x, edges, edge_attr = FEATURES[features].featurise(smiles)
     return Sample(len(x), edges, x, edge_attr, y, smiles)
-
-
-def _molecules(smiles: list[str], features: str, processes: int) -> Iterator[Molecule | ValueError]:
-    return featurise_many(smiles, features, processes if len(smiles) > CHUNK else 1)

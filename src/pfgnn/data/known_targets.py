@@ -3,11 +3,12 @@
 import numpy as np
 
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.shards import Shards
 from pfgnn.errors import InputError, shown
 from pfgnn.graphs.arrays import IntArray
 
 
-def labelled(dataset: Dataset, graphs: IntArray, part: str) -> IntArray:
+def labelled(dataset: Dataset | Shards, graphs: IntArray, part: str) -> IntArray:
     """The graphs of a part that have at least one known target, at node level at least one known node.
 
     Raises an InputError if a target is unknown in the whole part, because it could be neither trained nor scored.

@@ -1,15 +1,11 @@
-"""What the labels of a file mean: which column is the target, which cells are classes, and which task follows."""
+"""What the labels of a file mean: which column is the target, and which cells are classes."""
 
 import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from pfgnn.data.arrays import Array
-from pfgnn.data.table_file import TableFile, list_columns
-from pfgnn.data.task import Task
+from pfgnn.data.table_file import Table, list_columns
 from pfgnn.errors import InputError, shown
 
 UNKNOWN = ("", "nan", "na", "n/a", "null")  # cells without a label, in lower case
@@ -18,6 +14,7 @@ IDENTIFIER = re.compile(
     r"(?i:(.*[\W_])?(id|idx|ids|index|key|no|nr|row|name|names|cas|cid|inchi|inchikey)|unnamed: \d+)?|.*[a-z](ID|Id)"
 )
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
+MOST_CLASSES = 2**16  # more different labels are no classes, and are not kept in memory
 FEW_ROWS = 5  # with fewer rows, the values say nothing about the meaning of a column
 
 
@@ -28,21 +25,33 @@ class Labels:
 
     Args:
         names: What the columns are called in messages.
-        rows: The cells of all rows.
+        rows: The cells of all rows. They are read once, one after another.
         file: Where they are from, for messages.
         classes: Whether the texts are classes even if some of them are numbers.
     """
 
     def __init__(self, names: Sequence[str], rows: Iterable[Sequence[str]], file: Path, classes: bool = False) -> None:
         self.names, self.file = names, file
-        known = [[cell for cell in row if not _is_unknown(cell)] for row in rows]
-        texts = {cell for cells in known for cell in cells}
-        numbers = [text for text in texts if _is_number(text)]
-        single = all(len(cells) < 2 for cells in known)
-        comma = next((text for text in sorted(texts) if DECIMAL_COMMA.fullmatch(text)), None)
-        if comma is not None and all(DECIMAL_COMMA.fullmatch(text) or _is_number(text) for text in texts):
-            raise InputError(f"{file}: numbers must have a decimal point, but there is {shown(comma)}; replace commas")
-        as_text = single and texts and (len(numbers) < len(texts) if classes else not numbers)
+        texts: set[str] = set()  # what can be a class; with one more than allowed it is complete
+        commas: set[str] = set()
+        single, numbers = True, False
+        for row in rows:
+            known = [cell for cell in row if not _is_unknown(cell)]
+            single = single and len(known) < 2
+            for cell in known:
+                is_number = _is_number(cell)
+                numbers = numbers or is_number
+                if (classes or not is_number) and len(texts) <= MOST_CLASSES:
+                    texts.add(cell)
+                if DECIMAL_COMMA.fullmatch(cell):
+                    commas = {min(cell, *commas)} if commas else {cell}
+        others = any(not _is_number(text) for text in texts)
+        if commas and all(DECIMAL_COMMA.fullmatch(text) or _is_number(text) for text in texts):
+            comma = shown(*commas)
+            raise InputError(f"{file}: numbers must have a decimal point, but there is {comma}; replace commas")
+        as_text = single and others and (classes or not numbers)
+        if as_text and len(texts) > MOST_CLASSES:
+            raise InputError(f"{file}: there must be at most {MOST_CLASSES} classes, but there are more texts")
         self.classes = tuple(sorted(texts)) if as_text else ()  # their texts, in the order of their numbers
         self.number = {text: float(number) for number, text in enumerate(self.classes)}
 
@@ -56,7 +65,7 @@ class Labels:
         return [_number(cell, name) for cell, name in zip(cells, self.names, strict=True)]
 
 
-def choose_target(table: TableFile, smiles_column: str) -> tuple[str, str]:
+def choose_target(table: Table, smiles_column: str) -> tuple[str, str]:
     """Find the column of the targets if the user does not name one.
 
     Returns:
@@ -68,8 +77,12 @@ def choose_target(table: TableFile, smiles_column: str) -> tuple[str, str]:
             f"{table.path} must have at least one target besides column {shown(smiles_column)}, but it has none"
         )
     places = {name: table.place(name) for name in names}
-    columns = {name: [row[place] for row in table.rows if place < len(row)] for name, place in places.items()}
-    reasons = {name: why_no_target(name, cells) for name, cells in columns.items()}
+    columns = {name: Column() for name in names}
+    for _, row in table.read():
+        for name, place in places.items():
+            if place < len(row):
+                columns[name].add(row[place])
+    reasons = {name: column.why_no_target(name) for name, column in columns.items()}
     left = [name for name, reason in reasons.items() if not reason]
     out = [f"{shown(name)} {reason}" for name, reason in reasons.items() if reason]
     if len(left) > 1:
@@ -86,69 +99,41 @@ def choose_target(table: TableFile, smiles_column: str) -> tuple[str, str]:
     return left[0], f"{shown(left[0])}, the only column that can be one{others}"
 
 
-def why_no_target(name: str, cells: Sequence[str]) -> str:
-    """Why a column cannot be the target, to complete the sentence "The column ..."; "" if it can be."""
-    if IDENTIFIER.fullmatch(name):
-        return "is named like a number or name of each row"
-    known = [cell for cell in cells if not _is_unknown(cell)]
-    if not known:
-        return "is empty"
-    if len(known) < FEW_ROWS:
-        return ""
-    if known == cells and known in ([str(i) for i in range(len(known))], [str(i + 1) for i in range(len(known))]):
-        return "counts the rows"
-    if not any(map(_is_number, known)):
-        distinct = len(set(known))
-        if distinct == 1:
+class Column:
+    """What is known about a column of a table, from all cells that were added."""
+
+    def __init__(self) -> None:
+        self.rows = self.known = 0
+        self.counts_from = {0, 1}  # the numbers from which the cells may count the rows
+        self.texts: set[str] | None = set()  # different cells; None if one is a number
+
+    def add(self, cell: str) -> None:
+        """Look at the cell of the next row."""
+        self.counts_from = {first for first in self.counts_from if cell == str(first + self.rows)}
+        self.rows += 1
+        if _is_unknown(cell):
+            return
+        self.known += 1
+        if self.texts is not None and len(self.texts) <= MOST_CLASSES:
+            self.texts.add(cell)
+        if _is_number(cell):
+            self.texts = None
+
+    def why_no_target(self, name: str) -> str:
+        """Why a column of this name cannot be the target, to complete the sentence "The column ..."; "" if it can."""
+        if IDENTIFIER.fullmatch(name):
+            return "is named like a number or name of each row"
+        if not self.known:
+            return "is empty"
+        if self.known < FEW_ROWS:
+            return ""
+        if self.counts_from:
+            return "counts the rows"
+        if self.texts is not None and len(self.texts) == 1:
             return "has the same text in every row"
-        if 2 * distinct > len(known):
+        if self.texts is not None and len(self.texts) > min(self.known / 2, MOST_CLASSES):
             return "has too many different texts to be classes"
-    return ""
-
-
-def decide_task(
-    y: Array, task: str | None, targets: Sequence[str] = (), classes: Sequence[str] = ()
-) -> tuple[Array, Task, dict[str, str]]:
-    """Decide whether targets are classes or numbers.
-
-    Texts are classes. If the task is not given, one column of the integers 0, 1, 2, ... is taken for classes, unless
-    most of them occur only once.
-
-    Args:
-        y: The targets, float64 [G, C]. NaN means unknown.
-        task: See :func:`pfgnn.data.convert.convert`.
-        targets: Names of the columns, if known.
-        classes: If the targets are texts, these texts.
-
-    Returns:
-        The targets, the task, and what was decided and why.
-    """
-    unknown = np.isnan(y)
-    if unknown.all(axis=0).any():
-        place = int(unknown.all(axis=0).argmax())
-        name = shown(targets[place]) if targets else f"target {place + 1} of {y.shape[1]}"
-        raise InputError(f"every target must have a label in some row, but {name} has none")
-    why = {"unknown labels": f"{int(unknown.sum())} of {y.size}"} if unknown.any() else {}
-    distinct = np.unique(y[~unknown])
-    counted = np.array_equal(distinct, np.arange(len(distinct)))
-    if classes and task == "regression":
-        raise InputError(f"task is regression, which takes numbers, but there are texts such as {shown(classes[0])}")
-    if task == "classification" and y.shape[1] > 1:
-        raise InputError(f"task is classification, which takes one column of targets, but there are {y.shape[1]}")
-    repeated = y.size < FEW_ROWS or 2 * len(distinct) <= int((~unknown).sum())
-    guessed = task is None and y.shape[1] == 1 and counted and repeated and len(distinct) > 1
-    if not (classes or task == "classification" or guessed):
-        numbers = "numbers" if y.shape[1] == 1 else f"{y.shape[1]} numbers for each graph"
-        return y, Task("graph", y.shape[1], "l1", "mae", tuple(targets)), {"labels": numbers, **why}
-    names = tuple(classes[int(value)] if classes else f"{value:.15g}" for value in distinct)
-    if len(names) < 2:
-        raise InputError(f"a classification must have at least 2 classes, but all labels are {shown(names[0])}")
-    reason = "they are texts" if classes else "you chose it" if task else "they are integers from 0 without a gap"
-    hint = "" if classes or task else " (if they are numbers, choose the task regression)"
-    why = {"labels": f"{len(names)} classes, because {reason}{hint}", "classes": list_columns(names), **why}
-    places = np.where(unknown, np.nan, np.searchsorted(distinct, y))
-    made = Task("graph", len(names), "cross_entropy", "accuracy", tuple(targets) if counted and not classes else names)
-    return places if unknown.any() else places.astype(np.int64), made, why
+        return ""
 
 
 def _is_unknown(cell: str) -> bool:

@@ -1,5 +1,6 @@
 """Make batches on any device: the rows of the chosen graphs are gathered with a few vectorised operations."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +13,7 @@ from pfgnn.data.arrays import check_items, check_numbers
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.padding import choose_multiples, pad_batch
+from pfgnn.data.shards import Shards, shuffle_in_windows
 from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError, InputTypeError
 
@@ -22,41 +24,27 @@ Indices = npt.NDArray[np.int64]
 ROWS_AT_ONCE = 2**20
 
 
-class Resident:
-    """The arrays of a dataset as tensors on a device, in their small dtypes.
+class GraphStore(ABC):
+    """Graphs of which batches are made on a device.
 
     Args:
         dataset: The dataset.
-        device: The device that stores the tensors and makes the batches.
+        device: The device of the batches.
     """
 
-    def __init__(self, dataset: Dataset, device: torch.device | str = "cpu") -> None:
+    def __init__(self, dataset: Dataset | Shards, device: torch.device | str) -> None:
+        self.node_counts, self.edge_counts = dataset.node_counts, dataset.edge_counts
         self.node_level = dataset.task.level == "node"
         classes = dataset.task.loss in (*CLASS_LOSSES, "none")
         self.y_dtype = torch.int64 if classes else torch.float32  # the dtype that the loss needs for integer targets
         self.device = torch.device(device)
-        # The counts stay on the CPU, so that no size has to be read from the device.
-        self.node_counts, self.edge_counts = (c.astype(np.int64) for c in (dataset.node_counts, dataset.edge_counts))
-        self.node_first, self.edge_first = _before(self.node_counts), _before(self.edge_counts)
-        source, target = dataset.edges
-        num_nodes = int(self.node_counts.sum())
-        arrays = {
-            "x": np.zeros((num_nodes, 0), dtype=np.float32) if dataset.x is None else dataset.x,
-            "edge_attr": dataset.edge_attr,
-            "y": dataset.y,
-            "key": dataset.key,
-            "pos": dataset.pos,
-            "source": source,
-            "target": target,
-        }
-        self.graphs_at_once = ROWS_AT_ONCE * len(dataset) // (num_nodes + len(target))
-        # Use int32 for row numbers if they fit: the speed of making a batch is limited by memory traffic.
-        self.row_dtype = torch.int32 if max(num_nodes, len(target)) < 2**31 else torch.int64
-        self.tensors = {
-            name: torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
-            for name, array in arrays.items()
-            if array is not None
-        }
+        self.shard_first = dataset.first if isinstance(dataset, Shards) else None
+        rows = int(self.node_counts.sum(dtype=np.int64)) + int(self.edge_counts.sum(dtype=np.int64))
+        self.graphs_at_once = ROWS_AT_ONCE * len(dataset) // rows
+
+    @abstractmethod
+    def batches(self, graphs: Indices, batch_size: int) -> Iterator[GraphBatch]:
+        """The graphs with the given numbers in batches, in that order. The last batch may have fewer."""
 
     def multiples(self, graphs: Indices, batch_size: int) -> tuple[int, int] | None:
         """The multiples to which batches of these graphs are padded. See :func:`choose_multiples`."""
@@ -69,8 +57,59 @@ class Resident:
             raise InputError("graphs must hold at least one number, but it is empty")
         return next(self.batches(numbers, len(numbers)))
 
+    def groups(self, graphs: Indices, batch_size: int) -> Iterator[Indices]:
+        """Split graph numbers into groups of whole batches. A group is as large as can be gathered at once."""
+        stride = batch_size * max(1, self.graphs_at_once // batch_size)
+        return (graphs[begin : begin + stride] for begin in range(0, len(graphs), stride))
+
+
+class Resident(GraphStore):
+    """The arrays of a dataset as tensors on a device, in their small dtypes.
+
+    Args:
+        dataset: The dataset. Shards are read one after another.
+        device: The device that stores the tensors and makes the batches.
+        pinned: Copy a dataset through pinned memory, on the current stream of a GPU, and do not wait for it.
+    """
+
+    def __init__(self, dataset: Dataset | Shards, device: torch.device | str = "cpu", pinned: bool = False) -> None:
+        super().__init__(dataset, device)
+        # The counts stay on the CPU, so that no size has to be read from the device.
+        self.node_counts, self.edge_counts = (c.astype(np.int64) for c in (self.node_counts, self.edge_counts))
+        self.node_first, self.edge_first = _before(self.node_counts), _before(self.edge_counts)
+        if isinstance(dataset, Shards):
+            self.tensors = self._filled(dataset)
+        else:
+            self.tensors = {
+                name: (tensor.pin_memory() if pinned else tensor).to(self.device, non_blocking=pinned)
+                for name, tensor in _tensors(dataset).items()
+            }
+        # Use int32 for row numbers if they fit: the speed of making a batch is limited by memory traffic.
+        most = max(len(self.tensors["x"]), len(self.tensors["target"]))
+        self.row_dtype = torch.int32 if most < 2**31 else torch.int64
+
+    def _filled(self, shards: Shards) -> dict[str, Tensor]:
+        """The tensors of all shards, filled shard by shard, so that not much more memory is needed than for them."""
+        N, E, G = int(self.node_counts.sum()), int(self.edge_counts.sum()), len(shards)
+        rows = {"x": N, "pos": N, "source": E, "target": E, "edge_attr": E, "key": G, "y": N if self.node_level else G}
+        whole: dict[str, Tensor] = {}
+        done = dict.fromkeys(rows, 0)
+        for dataset in shards.each():
+            for name, tensor in _tensors(dataset).items():
+                if name not in whole:
+                    dtype = torch.int64 if name == "key" else tensor.dtype  # a dataset stores small keys in fewer bytes
+                    whole[name] = torch.empty(rows[name], *tensor.shape[1:], dtype=dtype, device=self.device)
+                whole[name][done[name] : done[name] + len(tensor)] = tensor
+                done[name] += len(tensor)
+        return whole
+
     def batches(self, graphs: Indices, batch_size: int) -> Iterator[GraphBatch]:
-        """The graphs with the given numbers in batches. They are gathered all at once to save overhead, then split."""
+        """The graphs with the given numbers in batches, in that order. The last batch may have fewer."""
+        for group in self.groups(graphs, batch_size):
+            yield from self._gather(group, batch_size)
+
+    def _gather(self, graphs: Indices, batch_size: int) -> Iterator[GraphBatch]:
+        """The batches of some graphs. They are gathered all at once to save overhead, then split."""
         place = np.arange(len(graphs))
         begins, within = place[::batch_size], place % batch_size
         sizes, lengths = self.node_counts[graphs], self.edge_counts[graphs]
@@ -127,10 +166,12 @@ class Loader:
     """Batches of a dataset. Each iteration is one epoch.
 
     Args:
-        dataset: A dataset, or a :class:`Resident` with a dataset that is already on a device.
+        dataset: A dataset, or a :class:`GraphStore`, such as a dataset that is already on a device.
         graphs: Numbers of the graphs to use. By default all.
         batch_size: Graphs per batch. The last batch may have fewer.
-        shuffle: Use a new order in each epoch. It depends only on the seed and the number of the epoch.
+        shuffle: Use a new order in each epoch. It depends only on the seed and the number of the epoch. Every order is
+            equally likely, unless the dataset has many shards, see
+            :func:`pfgnn.data.shards.shuffle_in_windows`.
         seed: Seed of the order.
         pad: Pad nodes and edges to multiples of these two numbers, so that few shapes occur. None for no padding.
         rank: Number of this device, from 0.
@@ -140,7 +181,7 @@ class Loader:
 
     def __init__(
         self,
-        dataset: Dataset | Resident,
+        dataset: Dataset | GraphStore,
         graphs: npt.ArrayLike | None = None,
         batch_size: int = 64,
         shuffle: bool = False,
@@ -149,7 +190,7 @@ class Loader:
         rank: int = 0,
         world: int = 1,
     ) -> None:
-        if not isinstance(dataset, Dataset | Resident):
+        if not isinstance(dataset, Dataset | GraphStore):
             raise InputTypeError(f"dataset must be a Dataset or a Resident, but it is a {type(dataset).__name__}")
         for name, value, least in (
             ("batch_size", batch_size, 1),
@@ -162,8 +203,8 @@ class Loader:
         for multiple in check_items("pad", () if pad is None else pad):
             check_positive("pad", multiple)
         self.epochs_begun = 0
-        self.resident = dataset if isinstance(dataset, Resident) else Resident(dataset)
-        total = len(self.resident.node_counts)
+        self.store = dataset if isinstance(dataset, GraphStore) else Resident(dataset)
+        total = len(self.store.node_counts)
         self.graphs = check_numbers("graphs", range(total) if graphs is None else graphs, total)
         self.batch_size, self.shuffle, self.seed, self.pad = batch_size, shuffle, seed, pad
         self.rank, self.world = rank, world
@@ -179,18 +220,17 @@ class Loader:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[GraphBatch]:
         """The batches of one epoch, from batch ``start`` on. With ``shuffle``, each epoch has its own order."""
-        order = self.order(number, start)
-        batch_size = -(-self.batch_size // self.world)
-        stride = batch_size * max(1, self.resident.graphs_at_once // batch_size)
-        for begin in range(0, len(order), stride):
-            for batch in self.resident.batches(order[begin : begin + stride], batch_size):
-                yield batch if self.pad is None else pad_batch(batch, *self.pad)
+        for batch in self.store.batches(self.order(number, start), -(-self.batch_size // self.world)):
+            yield batch if self.pad is None else pad_batch(batch, *self.pad)
 
     def order(self, number: int, start: int = 0) -> Indices:
         """The numbers of this device's graphs in one epoch, from batch ``start`` on."""
         order = self.graphs
         if self.shuffle:
-            order = np.random.default_rng([self.seed, number]).permutation(order)
+            rng = np.random.default_rng([self.seed, number])
+            order = rng.permutation(order)
+            if self.store.shard_first is not None:
+                order = shuffle_in_windows(order, self.store.shard_first, rng)
         return self._own(order[start * self.batch_size :])
 
     def _own(self, order: Indices) -> Indices:
@@ -203,6 +243,25 @@ class Loader:
             mine = batch[self.rank :: self.world]
             own += [mine, batch[: -(-len(batch) // self.world) - len(mine)]]
         return np.concatenate(own) if own else order
+
+
+def _tensors(dataset: Dataset) -> dict[str, Tensor]:
+    """The arrays that batches are made of, by name, on the CPU."""
+    source, target = dataset.edges
+    arrays = {
+        "x": np.zeros((int(dataset.node_counts.sum()), 0), dtype=np.float32) if dataset.x is None else dataset.x,
+        "edge_attr": dataset.edge_attr,
+        "y": dataset.y,
+        "key": dataset.key,
+        "pos": dataset.pos,
+        "source": source,
+        "target": target,
+    }
+    return {
+        name: torch.from_numpy(np.require(array, requirements=["C", "W"]))
+        for name, array in arrays.items()
+        if array is not None
+    }
 
 
 def _before(counts: Indices) -> Indices:

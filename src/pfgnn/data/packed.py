@@ -14,7 +14,7 @@ So a truncated or damaged file, or a file of another format, is detected when it
 import json
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,17 +61,31 @@ def write_packed(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, obj
     write_atomically(path, write)
 
 
-def read_packed(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
+def read_packed(path: Path, only: Collection[str] | None = None) -> tuple[dict[str, Array], dict[str, Any]]:
     """Map a packed file into memory and check it.
+
+    Args:
+        path: The file.
+        only: Names of the arrays to map and check; None for all. The others are not read.
 
     Returns:
         The arrays, by name, and ``meta``. Changes of an array are not written to the file.
     """
     with reading(path, "be a packed dataset, as Dataset.save writes it"):
-        return _read(path)
+        header, _, first, whole = _read_header(path)
+        chosen = {name: entry for name, entry in header["arrays"].items() if only is None or name in only}
+        return {name: _array(path, whole, name, entry, first) for name, entry in chosen.items()}, header["meta"]
 
 
-def _read(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
+def read_header(path: Path) -> tuple[dict[str, Any], int]:
+    """The header of a packed file, and its checksum. It holds the checksums of all arrays, so it stands for them."""
+    with reading(path, "be a packed dataset, as Dataset.save writes it"):
+        header, crc, *_ = _read_header(path)
+        return header, crc
+
+
+def _read_header(path: Path) -> tuple[dict[str, Any], int, int, Array]:
+    """The header, its checksum, where the arrays begin, and all bytes of the file, mapped into memory."""
     with path.open("rb") as file:
         start = file.read(PREAMBLE.size)
     if len(start) < PREAMBLE.size or not start.startswith(MAGIC):
@@ -91,16 +105,26 @@ def _read(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         raise InputError(
             f"{path} is truncated or damaged: it has {len(whole)} bytes, not {first + header['size']}; {REMEDY}"
         )
-    arrays = {}
-    for name, entry in header["arrays"].items():
-        if entry["dtype"] not in DTYPES:
-            raise InputError(f"{path} has an array of dtype {shown(entry['dtype'])}; {REMEDY}")
-        dtype, shape, begin = np.dtype(entry["dtype"]), entry["shape"], first + entry["offset"]
-        block = whole[begin : begin + int(np.prod(shape)) * dtype.itemsize]
-        if zlib.crc32(block.data) != entry["crc"]:
-            raise InputError(f"{path} is damaged: the checksum of its array {name} is wrong; {REMEDY}")
-        arrays[name] = block.view(dtype).reshape(shape).view(np.ndarray)
-    return arrays, header["meta"]
+    return header, crc, first, whole
+
+
+def _array(path: Path, whole: Array, name: str, entry: Mapping[str, Any], first: int) -> Array:
+    """One array of a file.
+
+    Args:
+        path: The file, for messages.
+        whole: All bytes of the file.
+        name: Name of the array, for messages.
+        entry: Dtype, shape, checksum and offset, from the header.
+        first: Where the arrays begin.
+    """
+    if entry["dtype"] not in DTYPES:
+        raise InputError(f"{path} has an array of dtype {shown(entry['dtype'])}; {REMEDY}")
+    dtype, shape, begin = np.dtype(entry["dtype"]), entry["shape"], first + entry["offset"]
+    block = whole[begin : begin + int(np.prod(shape)) * dtype.itemsize]
+    if zlib.crc32(block.data) != entry["crc"]:
+        raise InputError(f"{path} is damaged: the checksum of its array {name} is wrong; {REMEDY}")
+    return block.view(dtype).reshape(shape).view(np.ndarray)
 
 
 def _aligned(position: int) -> int:

@@ -58,19 +58,6 @@ class Table:
             raise InputError(f"there are {len(row)} entries, but the header has {len(self.header)}")
 
 
-@dataclass(frozen=True)
-class TableFile(Table):
-    """A table with all its rows.
-
-    Args:
-        lines: Number of the line of each row, from 1.
-        rows: The cells of each row.
-    """
-
-    lines: list[int]
-    rows: list[list[str]]
-
-
 def open_table(path: Path) -> Table:
     """Read the header of a table: a CSV file, or a file of SMILES (.smi), which has the columns smiles and name.
 
@@ -82,15 +69,6 @@ def open_table(path: Path) -> Table:
     for _, header in _read(path):
         return Table(path, header)
     raise InputError(f"{path} must have at least one line, but it is empty")
-
-
-def read_table_file(path: Path) -> TableFile:
-    """Read a whole table, see :func:`open_table`. A CSV file must have a row below its header."""
-    table = open_table(path)
-    rows = list(table.read())
-    if not rows and ending(path) not in SMILES:
-        raise InputError(f"{path} must have at least one row below its header, but it has none")
-    return TableFile(path, table.header, [line for line, _ in rows], [row for _, row in rows])
 
 
 def list_columns(names: Sequence[str]) -> str:

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfgnn.data.arrays import Array, shrink
+from pfgnn.data.arrays import Array, rows_of, shrink
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.shards import Shards
 
 Facts = dict[str, Any]
 
@@ -144,20 +145,23 @@ def verify(dataset: Dataset) -> list[Check]:
     return [Check(fact, expected, found.get(fact)) for fact, expected in FACTS.get(dataset.name, {}).items()]
 
 
-def statistics(dataset: Dataset) -> Facts:
-    """Facts about the dataset: counts, hashes, and for each part its size and its class counts or target moments."""
+def statistics(dataset: Dataset | Shards) -> Facts:
+    """Facts about the dataset: counts, hashes, and for each part its size and its class counts or target moments.
+
+    Shards have a checksum in place of the hashes, so that they are not read whole.
+    """
     facts: Facts = {
         "graphs": len(dataset),
         "nodes": int(dataset.node_counts.sum(dtype=np.int64)),
         "edges": int(dataset.edge_counts.sum(dtype=np.int64)),
     }
-    if dataset.pairs is not None:
+    if isinstance(dataset, Dataset) and dataset.pairs is not None:
         facts["pairs"] = len(dataset.pairs)
     for part, graphs in dataset.splits.items():
         facts[part] = len(graphs)
         if not len(graphs):
             continue
-        y = dataset.subset(graphs).y
+        y = dataset.y[rows_of(dataset.node_counts, graphs) if dataset.task.level == "node" else graphs]
         if (unknown := np.isnan(y)).any():
             facts[f"{part} unknown targets"] = int(unknown.sum())
         if y.dtype.kind in "iub" and dataset.task.level != "pair":
@@ -168,9 +172,9 @@ def statistics(dataset: Dataset) -> Facts:
                 f"{part} y mean": round(float(np.nanmean(wide)), 5),
                 f"{part} y std": round(float(np.nanstd(wide, ddof=1)), 5),
             }
-    facts["parts hash"] = _hash(_parts(dataset))
-    facts["hash"] = content_hash(dataset)
-    return facts
+    if isinstance(dataset, Shards):
+        return {**facts, "shards": len(dataset.shards), "checksum": dataset.checksum}
+    return {**facts, "parts hash": _hash(_parts(dataset)), "hash": content_hash(dataset)}
 
 
 def content_hash(dataset: Dataset) -> str:

@@ -9,6 +9,7 @@ from torch import nn
 
 from pfgnn.data import Dataset, load
 from pfgnn.data.known_targets import labelled
+from pfgnn.data.shards import Shards, open_packed
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.model_inputs import Inputs, describe
@@ -31,14 +32,16 @@ from pfgnn.model.rivals import PPGN, RNI, Alone
 __all__ = ["Inputs", "adapt", "build_model", "describe", "load_data", "part", "parts", "reads_edges"]
 
 
-def load_data(config: DataConfig, model: ModelConfig) -> Dataset:
-    """Load the dataset of a config, by name or from a packed file, and prepare it with :func:`adapt`."""
+def load_data(config: DataConfig, model: ModelConfig) -> Dataset | Shards:
+    """Load the dataset of a config, by name or from a path, and prepare it with :func:`adapt`."""
     if config.file is not None:
         if config.options:
             raise InputError(f"data.options must be empty for a packed file, but it is {config.options}")
-        dataset = Dataset.open(config.file)
+        dataset = open_packed(config.file)
     else:
         dataset = load(config.name, **config.options)
+    if isinstance(dataset, Shards):
+        return replace(dataset, change=lambda graphs, whole: prepare(graphs, config, reads_edges(model), cached=whole))
     return adapt(dataset, config, model)
 
 
@@ -52,7 +55,7 @@ def reads_edges(config: ModelConfig) -> bool:
     return config.kind == "ppgn" or BACKBONES[config.backbone].edge_features != "unread"
 
 
-def parts(config: DataConfig, dataset: Dataset) -> dict[str, IntArray]:
+def parts(config: DataConfig, dataset: Dataset | Shards) -> dict[str, IntArray]:
     """The graph numbers of each part: "train", "validation" if there is one, and the test parts by their names.
 
     Graphs without any known target are left out.
@@ -69,7 +72,7 @@ def parts(config: DataConfig, dataset: Dataset) -> dict[str, IntArray]:
     return {name: labelled(dataset, graphs, name) for name, graphs in found.items()}
 
 
-def part(name: str, fold: int | None, dataset: Dataset) -> IntArray:
+def part(name: str, fold: int | None, dataset: Dataset | Shards) -> IntArray:
     """The graph numbers of one part.
 
     Args:

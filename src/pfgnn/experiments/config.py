@@ -1,5 +1,6 @@
 """The settings of a run, as typed dataclasses. `config_file` reads them from YAML."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -46,7 +47,8 @@ class DataConfig:
     A part is a named set of graphs, such as "train". The part "all" is every graph of the dataset.
 
     Args:
-        name: Name of a dataset, see `pfgnn data list`, or path of a packed file (.pfgnn).
+        name: Name of a dataset, see `pfgnn data list`, or path of a packed file or of a folder of shards. A path ends
+            in .pfgnn or holds a slash.
         edge_features: Whether to keep the edge features of the dataset.
         positions: "distance" appends the length of each edge to its features, and needs nodes with positions. "none"
             ignores the positions.
@@ -75,8 +77,9 @@ class DataConfig:
 
     @property
     def file(self) -> Path | None:
-        """The packed file if ``name`` is the path of one, otherwise None."""
-        return Path(self.name).expanduser() if self.name.endswith(".pfgnn") else None
+        """The packed file or the folder of shards if ``name`` is a path, otherwise None."""
+        is_path = self.name.endswith(".pfgnn") or "/" in self.name or os.sep in self.name
+        return Path(self.name).expanduser() if is_path else None
 
 
 @dataclass(frozen=True)

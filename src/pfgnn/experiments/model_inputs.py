@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from pfgnn.data import Dataset
+from pfgnn.data.shards import Shards
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import IntArray
@@ -55,17 +56,34 @@ class Inputs:
         return Inputs(**{**values, **channels, "task": Task.from_json(values["task"])})
 
 
-def describe(dataset: Dataset, train: IntArray) -> Inputs:
+def describe(dataset: Dataset | Shards, train: IntArray) -> Inputs:
     """The inputs of a dataset.
 
     Args:
         dataset: The dataset, after :func:`pfgnn.experiments.build.adapt`.
         train: Numbers of the training graphs.
     """
-    degrees = torch.from_numpy(_degrees(dataset.subset(train)))
+    if isinstance(dataset, Shards):
+        log_degree = _mean_in_shards(dataset, train)
+    else:
+        log_degree = mean_log_degree(torch.from_numpy(_degrees(dataset.subset(train))))
     channels = (dataset.in_channels, dataset.edge_channels)
     mean_nodes = float(dataset.node_counts[train].mean())
-    return Inputs(dataset.name, dataset.task, *channels, mean_log_degree(degrees), mean_nodes)
+    return Inputs(dataset.name, dataset.task, *channels, log_degree, mean_nodes)
+
+
+def _mean_in_shards(shards: Shards, train: IntArray) -> float:
+    """The mean of log(degree + 1) over the nodes of the training graphs, from the counts of each degree."""
+    counts = []
+    times = np.bincount(train, minlength=len(shards))  # a graph may be in the part several times
+    for number, of_shard in enumerate(np.split(times, shards.first[1:-1])):
+        if of_shard.any():
+            dataset = shards.shard(number)
+            counts.append(np.bincount(_degrees(dataset), np.repeat(of_shard, dataset.node_counts)))
+    total = np.zeros(max(map(len, counts)))
+    for found in counts:
+        total[: len(found)] += found
+    return float(np.average(np.log(np.arange(len(total)) + 1), weights=total))
 
 
 def _degrees(dataset: Dataset) -> IntArray:

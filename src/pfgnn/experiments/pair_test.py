@@ -17,6 +17,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Resident
 from pfgnn.data.relabel import relabel
+from pfgnn.data.shards import Shards
 from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError
 from pfgnn.experiments.config import PairsConfig
@@ -81,7 +82,7 @@ class PairsResult:
 
 
 def tell_pairs_apart(
-    forward: Forward, dataset: Dataset, config: PairsConfig, *, batch_size: int, seed: int
+    forward: Forward, dataset: Dataset | Shards, config: PairsConfig, *, batch_size: int, seed: int
 ) -> PairsResult:
     """Test a model on the pairs of a dataset. The paper's rule compares embeddings, the reliable rule predictions.
 
@@ -97,7 +98,7 @@ def tell_pairs_apart(
         batch_size: Graphs in a batch.
         seed: Seed of the relabellings and of the model's draws.
     """
-    if dataset.pairs is None or not len(dataset.pairs):
+    if isinstance(dataset, Shards) or dataset.pairs is None or not len(dataset.pairs):
         raise InputError(f"the dataset {dataset.name} must have pairs to be told apart, but it has none")
     if not forward.embed:
         raise InputError("forward must have embed=True, for the embeddings of the paper's rule, but it is False")

@@ -13,7 +13,9 @@ from lightning_fabric import Fabric
 from torch import nn
 
 from pfgnn.data import Dataset
-from pfgnn.data.loader import Indices, Resident
+from pfgnn.data.loader import Indices
+from pfgnn.data.shards import Shards
+from pfgnn.data.streamed import place
 from pfgnn.errors import MissingPackageError
 from pfgnn.experiments.build import Inputs, build_model, describe, load_data, parts
 from pfgnn.experiments.config import Config
@@ -54,13 +56,13 @@ class Run:
         dataset: The dataset.
         parts: Graph numbers of each part.
         inputs: What the model needs to know about the data.
-        examples: The graphs on the device.
+        examples: The graphs, on the device or on the disk.
         checksum: Checksum of the dataset.
     """
 
     config: Config
     fabric: Fabric
-    dataset: Dataset
+    dataset: Dataset | Shards
     parts: dict[str, Indices]
     inputs: Inputs
     examples: Examples
@@ -68,7 +70,7 @@ class Run:
 
     @staticmethod
     def open(config: Config, device: str, check: Callable[[str], None] = lambda found: None) -> "Run":
-        """Load the data onto the device.
+        """Load the data for a device.
 
         Args:
             config: All settings.
@@ -82,9 +84,9 @@ class Run:
         if (pairs := config.evaluation.pairs) is not None:  # raise an error now, not after training
             threshold(dataset.task.outputs, pairs.draws, pairs.draws, pairs.level)
         found = parts(config.data, dataset)
-        resident = Resident(dataset, fabric.device)
-        targets = torch.from_numpy(dataset.y).to(resident.y_dtype if dataset.y.dtype.kind in "iub" else torch.float64)
-        examples = Examples(resident, targets, found["train"], found.get("validation"))
+        store = place(dataset, fabric.device)
+        targets = torch.from_numpy(dataset.y).to(store.y_dtype if dataset.y.dtype.kind in "iub" else torch.float64)
+        examples = Examples(store, targets, found["train"], found.get("validation"))
         return Run(config, fabric, dataset, found, describe(dataset, found["train"]), examples, crc)
 
     @property
@@ -228,8 +230,10 @@ def _train(
     return record
 
 
-def checksum(dataset: Dataset) -> str:
+def checksum(dataset: Dataset | Shards) -> str:
     """A checksum of the arrays and parts of a dataset."""
+    if isinstance(dataset, Shards):
+        return dataset.checksum
     crc = 0
     for name, array in sorted({**dataset.arrays(), **dataset.splits}.items()):
         crc = zlib.crc32(array.tobytes(), zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), crc))

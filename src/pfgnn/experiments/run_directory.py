@@ -71,7 +71,7 @@ def resume_command(directory: Path, option: str) -> str:
 
 
 def with_absolute_path(config: Config) -> Config:
-    """The config with the absolute path of its packed file, if it has one. So the file is found from other folders."""
+    """The config with the absolute path of its data, if they have one. So they are found from other folders."""
     file = config.data.file
     return config if file is None else replace(config, data=replace(config.data, name=os.path.abspath(file)))
 
@@ -90,6 +90,6 @@ def read_run_config(directory: Path, overrides: Sequence[str] = ()) -> Config:
     file = config.data.file
     if file is not None and not file.exists():
         here = directory.absolute()
-        found = [folder / file for folder in (here, *here.parents) if (folder / file).is_file()]
+        found = [folder / file for folder in (here, *here.parents) if (folder / file).exists()]
         config = replace(config, data=replace(config.data, name=str(found[0]))) if found else config
     return with_absolute_path(config)

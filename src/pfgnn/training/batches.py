@@ -6,7 +6,8 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from pfgnn.data.loader import Indices, Loader, Resident
+from pfgnn.data.arrays import rows_of
+from pfgnn.data.loader import GraphStore, Indices, Loader
 from pfgnn.training.config import TrainingConfig
 
 
@@ -14,23 +15,21 @@ class Examples(NamedTuple):
     """The graphs of a run.
 
     Fields:
-        data: All graphs, on the device.
+        data: All graphs.
         targets: Targets of all graphs [G, C] or all nodes [N, C], on the CPU.
         train: Numbers of the training graphs.
         validation: Numbers of the validation graphs; None without a validation part.
     """
 
-    data: Resident
+    data: GraphStore
     targets: Tensor
     train: Indices
     validation: Indices | None
 
     def y(self, graphs: Indices) -> Tensor:
         """The targets of the given graphs."""
-        if not self.data.node_level:
-            return self.targets[torch.from_numpy(graphs)]
-        first, count = self.data.node_first[graphs].tolist(), self.data.node_counts[graphs].tolist()
-        return torch.cat([self.targets[f : f + n] for f, n in zip(first, count, strict=True)])
+        rows = rows_of(self.data.node_counts, graphs) if self.data.node_level else graphs
+        return self.targets[torch.from_numpy(rows)]
 
 
 def make_loader(examples: Examples, config: TrainingConfig, seed: int, fabric: Fabric, pad: bool) -> Loader:

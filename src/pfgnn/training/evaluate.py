@@ -9,7 +9,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.data.loader import Indices, Loader, Resident
+from pfgnn.data.loader import GraphStore, Indices, Loader
 from pfgnn.data.padding import pad_batch
 from pfgnn.data.relabel import reorder, sort_keys
 from pfgnn.data.task import Task
@@ -110,7 +110,7 @@ class Forward:
 
 
 def predict(
-    forward: Forward, data: Resident, graphs: Indices, draws: Draws, number: int, names: Indices | None = None
+    forward: Forward, data: GraphStore, graphs: Indices, draws: Draws, number: int, names: Indices | None = None
 ) -> Tensor:
     """One draw of the predictions, [G, C] or [N, C] in the order of ``graphs``, on the CPU. All must be finite.
 
@@ -141,14 +141,14 @@ def predict(
     return found
 
 
-def _relabelling(data: Resident, graphs: Indices, draws: Draws, number: int) -> list[IntArray]:
+def _relabelling(data: GraphStore, graphs: Indices, draws: Draws, number: int) -> list[IntArray]:
     """The sort keys of the nodes of each graph. They do not depend on how the graphs are divided among the devices."""
     counts = data.node_counts[graphs]
     keys = sort_keys(int(counts.sum()), np.random.default_rng([draws.seed % 2**63, number, 0]))
     return np.split(keys, np.cumsum(counts)[:-1])
 
 
-def _in_order(data: Resident, graphs: Indices, parts: list[Tensor]) -> Tensor:
+def _in_order(data: GraphStore, graphs: Indices, parts: list[Tensor]) -> Tensor:
     """Put the rows of all devices into the order of ``graphs``. Graph i was predicted by device i mod world size."""
     if len(parts) == 1:
         return parts[0]

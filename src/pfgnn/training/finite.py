@@ -6,13 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pfgnn.data.loader import Indices, Resident
+from pfgnn.data.loader import GraphStore, Indices
 from pfgnn.errors import DivergedError, InputError
 from pfgnn.training.step import Step
 
 
 def check_predictions(
-    prediction: Tensor, data: Resident, graphs: Indices, model: nn.Module, names: Indices | None = None
+    prediction: Tensor, data: GraphStore, graphs: Indices, model: nn.Module, names: Indices | None = None
 ) -> None:
     """Raise an error if a prediction is NaN or infinite.
 
@@ -53,7 +53,7 @@ class FirstUpdate:
         graphs: Numbers of the graphs of the first batch on this device.
     """
 
-    def __init__(self, step: Step, data: Resident, graphs: Indices) -> None:
+    def __init__(self, step: Step, data: GraphStore, graphs: Indices) -> None:
         self.step, self.data, self.graphs = step, data, graphs
         self.before = {name: tensor.clone() for name, tensor in step.model.state_dict().items()}
 

@@ -1,0 +1,180 @@
+"""What is converted and how: the settings of a conversion, and the dataset that follows from the labels."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+
+from pfgnn.data.arrays import Array, shrink
+from pfgnn.data.convert_pieces import Reject
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.graph_files import Source, read_csv, read_graph6_lines, read_json_lines, read_smiles_with_labels
+from pfgnn.data.label_task import LabelTask, decide_task
+from pfgnn.data.molecules import FEATURES
+from pfgnn.data.table_file import SMILES, TABLES
+from pfgnn.errors import InputError, shown
+from pfgnn.files import ending, reading
+
+KINDS = ("csv", "smi", "graph6", "jsonl", "tu")
+ENDINGS = {
+    **dict.fromkeys(TABLES, "csv"),
+    **dict.fromkeys(SMILES, "smi"),
+    **dict.fromkeys((".g6", ".s6"), "graph6"),
+    ".jsonl": "jsonl",
+}
+TASKS = ("classification", "regression")
+ON_ERROR = ("fail", "skip")
+
+Categories = tuple[tuple[int, ...] | None, tuple[int, ...] | None]
+
+
+class Settings(TypedDict, total=False):
+    """The settings of a :class:`Conversion`, as keywords."""
+
+    kind: str | None
+    smiles_column: str
+    targets: Sequence[str] | None
+    features: str
+    labels: str | Path | None
+    task: str | None
+    on_error: str
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """The settings of a conversion, which are checked.
+
+    Args:
+        path: A CSV file with a column of SMILES, a file of SMILES, a file of graph6 or sparse6, a folder in TU format,
+            or a file of JSON lines ``{"num_nodes": n, "edges": [[u, v], ...], "x": rows, "edge_attr": rows, "y": number
+            or list}``. The edges in JSON are undirected. Its x and edge_attr are optional, and are read as categories
+            if all values are integers from 0. Files may be gzipped (.gz).
+        kind: Kind of the source: csv, smi, graph6, jsonl or tu. By default the ending of the path decides.
+        smiles_column: For csv, the column of the molecules.
+        targets: For csv, the columns of the targets. By default the only other column that can be one: a column that
+            numbers or names the molecules is none. If there are several, an error names them.
+        features: For csv and smi, the features of the molecules: ogb, zinc or qm9.
+        labels: For graph6 and smi, a file with one line of comma-separated targets for each graph.
+        task: Either classification, with the distinct targets as classes in ascending order, or regression. By default
+            classification if there is one column of targets, and its values are texts, or 0, 1, 2, ... without a gap
+            and not most of them once. Must be None for a TU folder, whose files determine the task.
+        on_error: What to do with a line that cannot be read: fail or skip. An error in a TU folder always fails.
+    """
+
+    path: str | Path
+    kind: str | None = None
+    smiles_column: str = "smiles"
+    targets: Sequence[str] | None = None
+    features: str = "ogb"
+    labels: str | Path | None = None
+    task: str | None = None
+    on_error: str = "fail"
+
+    def __post_init__(self) -> None:
+        self.file.stat()  # raises the same error for every missing path, whatever its ending
+        object.__setattr__(self, "kind", self.kind or _guess_kind(self.file))
+        for name, value, allowed in (
+            ("kind", self.kind, KINDS),
+            ("features", self.features, tuple(FEATURES)),
+            ("task", self.task or TASKS[0], TASKS),
+            ("on_error", self.on_error, ON_ERROR),
+        ):
+            if value not in allowed:
+                raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {shown(value)}")
+        for name, option, given, where in (
+            ("targets", "--target", self.targets, ("csv",)),
+            ("labels", "--labels", self.labels, ("graph6", "smi")),
+        ):
+            if given is not None and self.kind not in where:
+                kinds = " or ".join(where)
+                raise InputError(f"{name} ({option}) is for the kind {kinds}, but {self.file} is of the kind {self.kind}")
+        if self.kind == "tu" and self.task is not None:
+            raise InputError(f"task must not be given for a TU folder, which has its own, but it is {shown(self.task)}")
+
+    @property
+    def file(self) -> Path:
+        """The path."""
+        return Path(self.path)
+
+    def source(self) -> Source:
+        """Read the file once, to learn what its lines hold. This is for all kinds but tu."""
+        classes = self.task == "classification"
+        if self.kind == "csv":
+            return read_csv(self.file, self.smiles_column, self.targets, self.features, classes)
+        if self.kind == "smi":
+            return read_smiles_with_labels(self.file, self.labels, self.features, classes)
+        if self.kind == "graph6":
+            return read_graph6_lines(self.file, self.labels, classes)
+        return read_json_lines(self.file)
+
+    def check(self, rejects: Iterable[Reject], graphs: int = 1) -> None:
+        """Raise an InputError if a line was rejected and ``on_error`` is fail, or if there are no graphs.
+
+        Args:
+            rejects: The rejected lines.
+            graphs: Number of graphs.
+        """
+        first = next(iter(rejects), None)
+        if first is not None and self.on_error == "fail":
+            raise InputError(f"{self.file.name}, line {first.line}: {first.reason}")
+        if not graphs:
+            cause = f": all lines were rejected, line {first.line} since {first.reason}" if first else ""
+            raise InputError(f"{self.file} must have at least one graph, but it has none{cause}")
+
+    def decide(self, source: Source, labels: Iterable[Array]) -> LabelTask:
+        """The task of the labels, see :func:`pfgnn.data.label_task.decide_task`."""
+        with reading(self.file, "have targets for a task"):
+            return decide_task(labels, self.task, source.targets, source.classes)
+
+    def finish(self, dataset: Dataset, source: Source, decided: LabelTask, categories: Categories) -> Dataset:
+        """The dataset of graphs whose targets are still labels.
+
+        Args:
+            dataset: The graphs.
+            source: What is known of the file.
+            decided: The task of the labels.
+            categories: Number of categories of each column of x and of edge_attr, or None.
+        """
+        return replace(
+            dataset,
+            name=self.file.name.split(".")[0],
+            task=decided.task,
+            y=shrink(decided.targets(dataset.y)),
+            node_categories=categories[0],
+            edge_categories=categories[1],
+            about={"source": f"converted from {self.file.name}", **source.about, **decided.about},
+        )
+
+
+def _guess_kind(file: Path) -> str:
+    if file.is_dir():
+        return "tu"
+    if ending(file) not in ENDINGS:
+        raise InputError(f"{file} ends in none of {', '.join(ENDINGS)}; give its kind as one of: {', '.join(KINDS)}")
+    return ENDINGS[ending(file)]
+
+
+def find_categories(source: Source, datasets: Iterable[Dataset]) -> Categories:
+    """The number of categories of each column of x and of edge_attr, or None if they are no categories.
+
+    Args:
+        source: Knows the features of molecules. Other features are categories if all are integers from 0.
+        datasets: All graphs, in one or several datasets.
+    """
+    if source.features is not None:
+        return source.features.node_categories, source.features.edge_categories
+    found: list[list[tuple[int, ...] | None]] = [[], []]
+    for dataset in datasets:
+        for kinds, values in zip(found, (dataset.x, dataset.edge_attr), strict=True):
+            if values is not None and values.size:
+                whole = values.dtype.kind in "iu" and values.min() >= 0
+                kinds.append(tuple((values.max(axis=0).astype(np.int64) + 1).tolist()) if whole else None)
+    return _largest(found[0]), _largest(found[1])
+
+
+def _largest(kinds: list[tuple[int, ...] | None]) -> tuple[int, ...] | None:
+    """The largest number of categories of each column; None if any of the columns are no categories."""
+    whole = [kind for kind in kinds if kind is not None]
+    return tuple(map(max, *whole, whole[0])) if whole and len(whole) == len(kinds) else None

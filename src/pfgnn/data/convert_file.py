@@ -1,0 +1,128 @@
+"""Convert a file of graphs into a packed file, or a large one into a folder of shards, in bounded memory."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, Unpack
+
+from pfgnn.data.conversion import Conversion, Settings, find_categories
+from pfgnn.data.convert import Progress, convert_source
+from pfgnn.data.convert_pieces import Piece, Reject, read_pieces
+from pfgnn.data.graph_files import Source
+from pfgnn.data.shard_writer import write_shards
+from pfgnn.data.tu import read_tu
+from pfgnn.data.unfinished import Unfinished
+from pfgnn.errors import InputError
+from pfgnn.files import write_atomically
+from pfgnn.workers import available_cores
+
+LINES, BYTES = 2**16, 2**26  # a shard is full if it has so many lines, or graphs of this size
+LARGE = 2 * LINES  # lines; a file with more becomes a folder of shards
+SHOWN = 20  # rejected lines that are returned
+
+
+class Outcome(NamedTuple):
+    """What a conversion has written.
+
+    Attributes:
+        graphs: Number of graphs.
+        rejected: Number of rejected lines.
+        first: The first rejected lines.
+        about: What was chosen, and why.
+        shards: Number of shards; 0 for one packed file.
+    """
+
+    graphs: int
+    rejected: int
+    first: list[Reject]
+    about: dict[str, str]
+    shards: int = 0
+
+
+def convert_file(
+    path: str | Path,
+    out: str | Path,
+    *,
+    rejects: str | Path | None = None,
+    progress: Progress | None = None,
+    processes: int | None = None,
+    **settings: Unpack[Settings],
+) -> Outcome:
+    """Convert a file of graphs into a packed file. If it has more than ``LARGE`` lines, into a folder of shards.
+
+    A large file is read piece by piece. What is done is kept beside ``out``, in a folder that ends in .unfinished. If
+    the conversion is stopped, the same call goes on, and its result has the same bits.
+
+    Args:
+        path: The file or folder, see :class:`pfgnn.data.conversion.Conversion`.
+        out: File or folder to write.
+        rejects: File to write all rejected lines to, with reasons.
+        progress: See :func:`pfgnn.data.convert.convert`.
+        processes: See :func:`pfgnn.data.convert.convert`.
+        settings: See :func:`pfgnn.data.convert.convert`.
+    """
+    conversion, target = Conversion(path, **settings), Path(out)
+    workers = processes or available_cores()
+    if conversion.kind == "tu":
+        dataset, lines = read_tu(conversion.file), list[Reject]()
+    else:
+        source = conversion.source()
+        if source.total > LARGE:
+            return _convert_large(conversion, source, target, rejects, progress, workers)
+        dataset, lines, _ = convert_source(conversion, source, progress, workers)
+    dataset.save(target)
+    _write_rejects(rejects, lines)
+    return Outcome(len(dataset), len(lines), lines[:SHOWN], dict(dataset.about))
+
+
+def _convert_large(
+    conversion: Conversion,
+    source: Source,
+    out: Path,
+    rejects: str | Path | None,
+    progress: Progress | None,
+    processes: int,
+) -> Outcome:
+    if out.exists():
+        raise InputError(f"{out} must not exist, because a large file becomes a new folder of shards; choose another")
+    unfinished = Unfinished(out.with_name(f"{out.name}.unfinished"), conversion)
+    conversion.check(unfinished.rejects())
+    done = unfinished.lines
+    block: list[Piece] = []
+    with closing(read_pieces(source, processes, done, unfinished.columns)) as pieces:
+        for piece in pieces:
+            conversion.check(piece.rejects)
+            block.append(piece)
+            done += piece.lines
+            if _is_full(block) or done == source.total:
+                unfinished.add(block)
+                block = []
+            if progress is not None:
+                progress(done, source.total)
+    conversion.check(unfinished.rejects(), unfinished.graphs)
+    decided = conversion.decide(source, unfinished.labels())
+    categories = find_categories(source, unfinished.datasets())
+    shards = write_shards(
+        out, (conversion.finish(dataset, source, decided, categories) for dataset in unfinished.datasets())
+    )
+    _write_rejects(rejects, unfinished.rejects())
+    rejected = sum(stored.rejects for stored in unfinished.blocks)
+    first = list(islice(unfinished.rejects(), SHOWN))
+    unfinished.remove()
+    return Outcome(len(shards), rejected, first, dict(shards.about), len(shards.shards))
+
+
+def _is_full(block: Sequence[Piece]) -> bool:
+    """Whether pieces fill a shard. This does not depend on what comes before them, so it is the same after a stop."""
+    arrays = [array for piece in block if piece.dataset is not None for array in piece.dataset.arrays().values()]
+    return sum(piece.lines for piece in block) >= LINES or sum(array.nbytes for array in arrays) >= BYTES
+
+
+def _write_rejects(path: str | Path | None, rejects: Iterable[Reject]) -> None:
+    def write(temporary: Path) -> None:
+        with temporary.open("w") as file:
+            file.writelines(f"line {reject.line}: {reject.reason}\n" for reject in rejects)
+
+    if path is not None:
+        write_atomically(Path(path), write)
