@@ -15,6 +15,7 @@ from tests.training.training_samples import CLASSES, graphs
 
 from pfgnn import cli
 from pfgnn.data.convert import Reject
+from pfgnn.data.shard_writer import write_shards
 from pfgnn.data.task import Task
 from pfgnn.experiments import new_graphs, predict
 from pfgnn.experiments.new_graphs import cut
@@ -40,9 +41,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def write(folder: Path, task: Task) -> None:
-    """Write new graphs in two formats."""
+    """Write new graphs in three formats."""
     made = graphs(COUNT, task)
     made.save(folder / "new.pfgnn")
+    write_shards(folder / "new", [made[:7], made[7:]])
     (folder / "new.g6").write_text("".join(f"{to_graph6(made.graph(number))}\n" for number in range(COUNT)))
 
 
@@ -52,14 +54,14 @@ def same(one: Predictions, other: Predictions) -> bool:
 
 
 @pytest.mark.parametrize("level", ["graph", "node"])
-@pytest.mark.parametrize("name", ["new.g6", "new.pfgnn"])
+@pytest.mark.parametrize("name", ["new.g6", "new.pfgnn", "new"])
 @pytest.mark.parametrize("size", [1, 10])
 def test_pieces_change_nothing(
     runs: dict[str, Path], level: str, name: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not one bit, because the batches stay the same."""
     directory = runs[level]
-    whole = predict_run(directory, directory.parent / name, draws=2)
+    whole = predict_run(directory, directory.parent / "new.g6", draws=2)
     monkeypatch.setattr(new_graphs, "PIECE", size)
     pieces = list(load_run(directory, "cpu").predict_file(directory.parent / name, 2))
     assert [int(piece.where[0, 0]) for piece in pieces] == list(range(0, COUNT, max(size, 5)))

@@ -25,7 +25,9 @@ def predict(
     directory: Directory,
     path: Annotated[
         Path,
-        typer.Argument(help="New graphs: graph6, sparse6 (.g6, .s6), SMILES (.csv, .tsv, .smi) or packed (.pfgnn)."),
+        typer.Argument(
+            help="New graphs: graph6, sparse6 (.g6, .s6), SMILES (.csv, .tsv, .smi), packed (.pfgnn) or shards."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="CSV table to write.")] = Path("predictions.csv"),
     draws: Annotated[int, typer.Option(help=f"Independent draws to average, 2 to {MOST_DRAWS}.")] = 16,

@@ -1,7 +1,7 @@
 """New graphs for a finished run, read from a file piece by piece. It needs no torch, for it runs in small processes."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,6 +10,7 @@ import numpy as np
 from pfgnn.data.convert import Reject
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.molecules import FEATURES, Molecule, pack_molecules
+from pfgnn.data.shards import Shards, open_packed
 from pfgnn.data.table_file import SMILES, TABLES, Table, open_table
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.needs import Needs
@@ -83,12 +84,12 @@ def open_source(path: Path, needs: Needs, smiles_column: str = "smiles", fail: b
 
     Args:
         path: File of the graphs: graph6 or sparse6 (.g6, .s6), a table with SMILES (.csv, .tsv), SMILES (.smi), or a
-            packed dataset (.pfgnn). All but the last may be gzipped.
+            packed dataset (.pfgnn) or a folder of shards. Text files may be gzipped.
         needs: What the graphs must be.
         smiles_column: Name of the column of SMILES in a CSV file.
         fail: Whether a line that cannot be read is an error. Otherwise it is rejected.
     """
-    if path.suffix == ".pfgnn":
+    if path.suffix == ".pfgnn" or path.is_dir():
         return _packed(path, needs)
     if ending(path) in GRAPH6:
         rows: Callable[[], Iterator[tuple[int, list[str]]]] = partial(_graph6_rows, path)
@@ -204,15 +205,17 @@ def _attempt(path: Path, line: int, read: Callable[[Item], Made], item: Item, fa
 
 
 def _packed(path: Path, needs: Needs) -> Source:
-    dataset = Dataset.open(path)
+    dataset = open_packed(path)
     level, found = ("node" if task.level == "node" else "graph" for task in (needs.task, dataset.task))
     if level != found:
         raise InputError(f"{path} must have a task at {level} level, as the run has, but it is at {found} level")
 
+    take = partial(dataset.subset, shard=lru_cache(2)(dataset.shard)) if isinstance(dataset, Shards) else dataset.subset
+
     def pieces(batch: int) -> Iterator[tuple[int, Dataset]]:
         size = -(-PIECE // batch) * batch
         for first in range(0, len(dataset), size):
-            yield first, dataset[first : first + size]
+            yield first, take(np.arange(first, min(first + size, len(dataset))))
 
     return Source(len(dataset), [], pieces, partial(_make_packed, path, needs), costly=needs.encoded > 0)
 

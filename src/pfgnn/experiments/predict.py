@@ -97,7 +97,7 @@ class TrainedRun:
 
         Args:
             path: File of the graphs: graph6 or sparse6 (.g6, .s6), a table with SMILES (.csv, .tsv), SMILES (.smi), or
-                a packed dataset (.pfgnn). All but the last may be gzipped.
+                a packed dataset (.pfgnn) or a folder of shards. Text files may be gzipped.
             draws: See :meth:`predict`; at least 2.
             particles: See :meth:`predict`.
             seed: See :meth:`predict`.
