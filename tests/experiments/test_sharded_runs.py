@@ -19,7 +19,8 @@ from pfgnn.data.shard_writer import set_parts
 from pfgnn.data.task import Task
 from pfgnn.experiments.build import describe
 from pfgnn.experiments.config import Config, ModelConfig, PairsConfig
-from pfgnn.experiments.run import evaluate_run, run
+from pfgnn.experiments.finished_run import evaluate_run
+from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import read_record
 from pfgnn.training.checkpoint_file import LAST, read_checkpoint
 
