@@ -61,7 +61,7 @@ def test_a_single_column_needs_no_separator(tmp_path: Path) -> None:
 def test_a_header_alone_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("smiles,y\n \n,\n")
     with pytest.raises(ValueError, match=r"a\.csv must have at least one row below its header, but it has none"):
-        read_table_file(tmp_path / "a.csv")
+        convert(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("name", ["a.smi", "a.smiles", "a.SMI"])

@@ -10,7 +10,7 @@ from rich.progress import Progress
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, make_table
 from pfgnn.cli.stopping import going_on
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 
 app = typer.Typer(no_args_is_help=True, help="List, show, prepare and verify datasets, and convert your own graphs.")
 
@@ -47,16 +47,16 @@ def info(
 
     path = DataConfig(name).file
     dataset = load(name, root) if path is None else open_packed(path)
-    shown = dataset.sample if isinstance(dataset, Shards) else dataset
+    like = dataset.sample if isinstance(dataset, Shards) else dataset
     facts = {key: value for key, value in statistics(dataset).items() if " " not in key or key.startswith("fold 0")}
     table = make_table("", escape(name))
     task = dataset.task
     for key, value in {
         "task": f"{task.level} level, {task.outputs} outputs, loss {task.loss}, metric {task.metric}",
         "targets": ", ".join(task.targets),
-        "node features": _features(shown.x is not None, shown.in_channels, shown.node_categories is not None),
-        "edge features": _features(shown.edge_attr is not None, shown.edge_channels, shown.edge_categories is not None),
-        "positions": "yes" if shown.pos is not None else "",
+        "node features": _features(like.x is not None, like.in_channels, like.node_categories is not None),
+        "edge features": _features(like.edge_attr is not None, like.edge_channels, like.edge_categories is not None),
+        "positions": "yes" if like.pos is not None else "",
         **facts,
         **dataset.about,
     }.items():
@@ -124,6 +124,10 @@ def convert(
     ] = None,
     on_error: Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")] = "fail",
     rejects: Annotated[Path | None, typer.Option(help="File to write all skipped lines to, with reasons.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Draw parts at random: the shares of train, validation and test, as 0.8,0.1,0.1.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of --split; by default 0.")] = None,
     processes: Annotated[int | None, typer.Option(min=1, help="Number of processes. By default all cores.")] = None,
 ) -> None:
     """Convert your own graphs into a packed file, or a large file into a folder of shards.
@@ -135,16 +139,21 @@ def convert(
         raise InputError(f"out must be a file other than the one to read, but it is {out}")
     if out.is_dir():
         raise InputError(f"out must be a file, or a folder that does not exist, but {out} is a folder that exists")
+    shares = None if split is None else _shares(split)
+    if seed is not None and shares is None:
+        raise InputError(f"--seed is for --split, which is not given, but it is {seed}")
 
     from pfgnn.data.convert_file import convert_file
 
     with going_on(), Progress(*bar_columns(), console=console) as bar:
-        shown = bar.add_task(path.name, total=None)
+        task_of_bar = bar.add_task(path.name, total=None)
         done = convert_file(
             path,
             out,
             rejects=rejects,
-            progress=lambda number, total: bar.update(shown, completed=number, total=total),
+            shares=shares,
+            seed=seed or 0,
+            progress=lambda number, total: bar.update(task_of_bar, completed=number, total=total),
             processes=processes,
             kind=kind,
             smiles_column=smiles_column,
@@ -154,7 +163,7 @@ def convert(
             task=task,
             on_error=on_error,
         )
-    for key in ("target column", "labels", "classes", "unknown labels"):
+    for key in ("target column", "labels", "classes", "unknown labels", "parts"):
         if what := done.about.get(key):
             console.print(f"{key.capitalize()}: {what}.", highlight=False, soft_wrap=True, markup=False)
     for reject in done.first:
@@ -164,6 +173,19 @@ def convert(
     where = f"{out}, a folder of {done.shards} shards" if done.shards else out
     said = f"Wrote {where}: {done.graphs} graphs; {done.rejected} lines rejected."
     console.print(said, soft_wrap=True, markup=False)
+
+
+def _shares(text: str) -> list[float]:
+    """The shares of train, validation and test in an option such as 0.8,0.1,0.1."""
+    try:
+        shares = [float(word) for word in text.split(",")]
+    except ValueError:
+        shares = []
+    if len(shares) != 3 or not all(share > 0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
+        raise InputError(
+            f"--split must be three shares above 0 that add up to 1, such as 0.8,0.1,0.1, but it is {shown(text)}"
+        )
+    return shares
 
 
 def _features(present: bool, channels: int | tuple[int, ...] | None, categorical: bool) -> str:

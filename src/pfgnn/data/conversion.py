@@ -89,7 +89,9 @@ class Conversion:
         ):
             if given is not None and self.kind not in where:
                 kinds = " or ".join(where)
-                raise InputError(f"{name} ({option}) is for the kind {kinds}, but {self.file} is of the kind {self.kind}")
+                raise InputError(
+                    f"{name} ({option}) is for the kind {kinds}, but {self.file} is of the kind {self.kind}"
+                )
         if self.kind == "tu" and self.task is not None:
             raise InputError(f"task must not be given for a TU folder, which has its own, but it is {shown(self.task)}")
 
@@ -97,6 +99,11 @@ class Conversion:
     def file(self) -> Path:
         """The path."""
         return Path(self.path)
+
+    @property
+    def name(self) -> str:
+        """The name of the dataset."""
+        return self.file.name.split(".")[0]
 
     def source(self) -> Source:
         """Read the file once, to learn what its lines hold. This is for all kinds but tu."""
@@ -139,7 +146,7 @@ class Conversion:
         """
         return replace(
             dataset,
-            name=self.file.name.split(".")[0],
+            name=self.name,
             task=decided.task,
             y=shrink(decided.targets(dataset.y)),
             node_categories=categories[0],

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Unpack
@@ -11,10 +12,12 @@ from pfgnn.data.convert import Progress, convert_source
 from pfgnn.data.convert_pieces import Piece, Reject, read_pieces
 from pfgnn.data.graph_files import Source
 from pfgnn.data.shard_writer import write_shards
+from pfgnn.data.splits import random_split
 from pfgnn.data.tu import read_tu
 from pfgnn.data.unfinished import Unfinished
 from pfgnn.errors import InputError
 from pfgnn.files import write_atomically
+from pfgnn.graphs.arrays import IntArray
 from pfgnn.workers import available_cores
 
 LINES, BYTES = 2**16, 2**26  # a shard is full if it has so many lines, or graphs of this size
@@ -45,6 +48,8 @@ def convert_file(
     out: str | Path,
     *,
     rejects: str | Path | None = None,
+    shares: Sequence[float] | None = None,
+    seed: int = 0,
     progress: Progress | None = None,
     processes: int | None = None,
     **settings: Unpack[Settings],
@@ -58,6 +63,8 @@ def convert_file(
         path: The file or folder, see :class:`pfgnn.data.conversion.Conversion`.
         out: File or folder to write.
         rejects: File to write all rejected lines to, with reasons.
+        shares: Shares of train, validation and test, which are drawn at random; None for no parts.
+        seed: Seed of the parts.
         progress: See :func:`pfgnn.data.convert.convert`.
         processes: See :func:`pfgnn.data.convert.convert`.
         settings: See :func:`pfgnn.data.convert.convert`.
@@ -69,8 +76,10 @@ def convert_file(
     else:
         source = conversion.source()
         if source.total > LARGE:
-            return _convert_large(conversion, source, target, rejects, progress, workers)
+            return _convert_large(conversion, source, target, rejects, shares, seed, progress, workers)
         dataset, lines, _ = convert_source(conversion, source, progress, workers)
+    splits, about = _draw_parts(dataset.name, len(dataset), shares, seed)
+    dataset = replace(dataset, splits=splits, about={**dataset.about, **about})
     dataset.save(target)
     _write_rejects(rejects, lines)
     return Outcome(len(dataset), len(lines), lines[:SHOWN], dict(dataset.about))
@@ -81,6 +90,8 @@ def _convert_large(
     source: Source,
     out: Path,
     rejects: str | Path | None,
+    shares: Sequence[float] | None,
+    seed: int,
     progress: Progress | None,
     processes: int,
 ) -> Outcome:
@@ -103,14 +114,35 @@ def _convert_large(
     conversion.check(unfinished.rejects(), unfinished.graphs)
     decided = conversion.decide(source, unfinished.labels())
     categories = find_categories(source, unfinished.datasets())
-    shards = write_shards(
-        out, (conversion.finish(dataset, source, decided, categories) for dataset in unfinished.datasets())
-    )
+    splits, about = _draw_parts(conversion.name, unfinished.graphs, shares, seed)
+    decided = decided._replace(about={**decided.about, **about})
+    finished = (conversion.finish(dataset, source, decided, categories) for dataset in unfinished.datasets())
+    shards = write_shards(out, finished, splits)
     _write_rejects(rejects, unfinished.rejects())
     rejected = sum(stored.rejects for stored in unfinished.blocks)
     first = list(islice(unfinished.rejects(), SHOWN))
     unfinished.remove()
     return Outcome(len(shards), rejected, first, dict(shards.about), len(shards.shards))
+
+
+def _draw_parts(
+    name: str, graphs: int, shares: Sequence[float] | None, seed: int
+) -> tuple[dict[str, IntArray], dict[str, str]]:
+    """The parts of a dataset, and a note about them. Raises an InputError if a part would be empty.
+
+    Args:
+        name: Name of the dataset, for the message.
+        graphs: Number of its graphs.
+        shares: See :func:`convert_file`.
+        seed: See :func:`convert_file`.
+    """
+    if shares is None:
+        return {}, {}
+    splits = random_split(graphs, shares, seed)
+    sizes = ", ".join(f"{len(part)} {kind}" for kind, part in splits.items())
+    if not all(map(len, splits.values())):
+        raise InputError(f"--split needs more graphs, for {graphs} graphs of {name} give: {sizes}")
+    return splits, {"parts": f"{sizes}, at random with seed {seed}"}
 
 
 def _is_full(block: Sequence[Piece]) -> bool:

@@ -63,6 +63,8 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
     """Read a table with a column of SMILES and columns of targets. See :func:`pfgnn.data.convert.convert`."""
     table = open_table(file)
     smiles = table.place(smiles_column)
+    if ending(file) not in SMILES and next(table.read(), None) is None:
+        raise InputError(f"{file} must have at least one row below its header, but it has none")
     if targets is None:
         chosen, why = choose_target(table, smiles_column)
         names = [chosen]
@@ -84,8 +86,6 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
                 yield [row[place] for place in places]
 
     labels = Labels([f"column {shown(name)}" for name in names], whole_rows(), file, classes)
-    if not total and ending(file) not in SMILES:
-        raise InputError(f"{file} must have at least one row below its header, but it has none")
     read = _Row(table, smiles, places, labels, features)
     about = {"target column": why}
     return Source(total, table.read, read, tuple(names), FEATURES[features], labels.classes, about)
