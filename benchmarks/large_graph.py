@@ -44,6 +44,7 @@ EDGES = 5  # edges per vertex
 PARTICLES, CHUNKS = 16, (1, 4, 16)
 CLASSES = 5
 WHAT = ("inference", "training step")
+MEASURED = ("best ms", "peak MiB", "held MiB")  # time; memory of the tensors; memory of the process
 
 
 class Case(NamedTuple):
@@ -82,7 +83,7 @@ def make_model(width: int) -> PFGNN:
 
 
 def measure(case: Case) -> Record:
-    """Time and peak memory of one case; None for both if the memory is too small."""
+    """Time and memory of one case, see ``MEASURED``; None for each of them if the memory is too small."""
     device = torch.device(case.device)
     torch.set_num_threads(1)
     batch, model = make_batch(case.nodes), make_model(case.width).to(device).train(case.training)
@@ -100,13 +101,14 @@ def measure(case: Case) -> Record:
     try:
         _limit_memory(device)
         release(device)
-        peak = _peak_of_tensors(work, device)  # the warm-up too
+        work()
         seconds = [_seconds(work, device) for _ in range(case.rounds)]
+        peaks = _peaks(work, device)
     except Exception as error:
         if is_bug(error) or "memory" not in explain(error):
             raise
-        return {"best ms": None, "peak MiB": None}
-    return {"best ms": 1000 * min(seconds), "peak MiB": peak}
+        return dict.fromkeys(MEASURED)
+    return dict(zip(MEASURED, (1000 * min(seconds), *peaks), strict=True))
 
 
 def _seconds(work: Callable[[], None], device: torch.device) -> float:
@@ -127,11 +129,12 @@ def _limit_memory(device: torch.device) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (used + 3 * free // 4, resource.RLIM_INFINITY))
 
 
-def _peak_of_tensors(work: Callable[[], None], device: torch.device) -> float:
-    """The most memory that tensors have at a time, in MiB. torch or the C library may hold more."""
+def _peaks(work: Callable[[], None], device: torch.device) -> tuple[float, float]:
+    """The most memory that tensors have at a time, and that the process holds for them or anything else, in MiB."""
     if device.type == "cuda":
-        work()
-        return float(memory(device)["peak MiB"])
+        found = memory(device)
+        return found["peak MiB"], found["peak reserved MiB"]
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         work()
     assert seen.profiler is not None
@@ -141,12 +144,11 @@ def _peak_of_tensors(work: Callable[[], None], device: torch.device) -> float:
         if event.name() == "[memory]":
             total += event.nbytes()
             peak = max(peak, total)
-    return peak / 2**20
+    return peak / 2**20, held
 
 
 def alone(case: Case) -> Record:
-    """Measure in a new process, in which the C library keeps the memory of large tensors for the next ones."""
-    os.environ |= {"MALLOC_MMAP_THRESHOLD_": str(2**32), "MALLOC_TRIM_THRESHOLD_": str(2**34)}
+    """Measure in a new process."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(measure, case).result()
 
@@ -178,7 +180,7 @@ def run(
         for chunk in CHUNKS:
             cases = [Case(device, width, n, chunk, what != "inference", rounds) for n in sizes]
             rows = [measured(case) for case in cases]
-            of = {key: [row[key] for row in rows] for key in ("best ms", "peak MiB")}
+            of = {key: [row[key] for row in rows] for key in MEASURED}
             times = [ms for ms in of["best ms"] if ms is not None]
             fit = linear_fit(sizes[: len(times)], times) if len(times) > 1 else {}
             found[what][f"chunks of {chunk}"] = of | fit
@@ -188,8 +190,8 @@ def run(
     for what in WHAT:
         for chunk, of in found[what].items():
             cells = [
-                "does not fit" if ms is None else f"{ms / 1000:.2f} s, {peak:,.0f} MiB"
-                for ms, peak in zip(of["best ms"], of["peak MiB"], strict=True)
+                "does not fit" if ms is None else f"{ms / 1000:.2f} s, {peak:,.0f} MiB (held {held:,.0f})"
+                for ms, peak, held in zip(*(of[key] for key in MEASURED), strict=True)
             ]
             table.add_row(f"{what}, {chunk}", *cells)
     console.print(f"{found['device']}; K = {PARTICLES}, width {width}, {EDGES} edges per vertex; by vertices", table)
