@@ -23,6 +23,7 @@ from pfgnn.experiments.predict import load_run
 from pfgnn.experiments.prediction_table import Columns, Predictions, write_table
 from pfgnn.experiments.run import run
 from pfgnn.graphs import to_graph6
+from pfgnn.training import evaluate
 
 COUNT = 23  # five batches, the last one of 3 graphs
 
@@ -200,8 +201,7 @@ def test_a_prediction_that_is_not_finite_names_the_graph_of_the_file(
     trained = load_run(runs["graph"], "cpu")
     pieces = trained.predict_file(runs["graph"].parent / "new.g6", 2)
     next(pieces)
-    [forward] = trained._forward.values()
-    monkeypatch.setattr(forward, "_predict", lambda batch, seed: torch.full((batch.num_graphs, 2), torch.inf))
+    monkeypatch.setattr(evaluate, "run_stages", lambda stages: torch.full((5, 2), torch.inf))
     with pytest.raises(ValueError, match=r"must be finite, but that of graph 5 is inf \(5 of 5 graphs\)"):
         next(pieces)
 
