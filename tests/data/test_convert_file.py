@@ -15,6 +15,7 @@ from pfgnn.data.convert import Reject, convert
 from pfgnn.data.convert_file import convert_file
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.shards import Shards, is_folder
+from pfgnn.data.splits import random_split
 
 
 @pytest.fixture(autouse=True)
@@ -246,6 +247,21 @@ def test_a_large_file_without_a_graph_is_refused(tmp_path: Path) -> None:
     ):
         convert_file(path, tmp_path / "own.pfgnn", processes=1, on_error="skip")
     assert not (tmp_path / "own.pfgnn").exists()
+
+
+def test_parts_are_drawn_for_shards_as_for_one_file(tmp_path: Path) -> None:
+    path, shares = jsonl(tmp_path), (0.6, 0.2, 0.2)
+    done = convert_file(path, tmp_path / "own.pfgnn", processes=1, shares=shares, seed=3)
+    assert done.about["parts"] == "45 train, 15 validation, 15 test, at random with seed 3"
+    found = Shards.open(tmp_path / "own.pfgnn")
+    assert found.about["parts"] == done.about["parts"]
+    want = random_split(75, shares, 3)
+    assert {name: part.tolist() for name, part in found.splits.items()} == {
+        n: part.tolist() for n, part in want.items()
+    }
+    with pytest.raises(ValueError, match="--split needs more graphs, for 75 graphs of own give: 75 train, 0 val"):
+        convert_file(path, tmp_path / "none.pfgnn", processes=1, shares=(0.999, 0.0005, 0.0005))
+    assert not (tmp_path / "none.pfgnn").exists()
 
 
 def test_what_exists_is_not_replaced_by_a_folder(tmp_path: Path) -> None:

@@ -44,6 +44,15 @@ def test_random_split_by_sizes_and_fractions() -> None:
     assert_partition(random_split(1001), 1001)
 
 
+@pytest.mark.parametrize("count", [3, 10, 97, 1000])
+@pytest.mark.parametrize("fractions", [(0.8, 0.1, 0.1), (1 / 3, 1 / 3, 1 / 3), (0.1, 0.2, 0.7)])
+def test_graphs_without_groups_are_dealt_like_groups_of_one(count: int, fractions: tuple[float, ...]) -> None:
+    for seed in range(3):
+        alone, groups = (random_split(count, fractions, seed, groups=of) for of in (None, np.arange(count)))
+        assert {name: part.tolist() for name, part in alone.items()} == {n: part.tolist() for n, part in groups.items()}
+    assert str(k_folds(count, 3)) == str(k_folds(count, 3, groups=np.arange(count)))
+
+
 def test_random_split_depends_on_its_seed_alone() -> None:
     before = global_state()
     first, again, other = random_split(100, seed=1), random_split(100, seed=1), random_split(100, seed=2)

@@ -1,6 +1,6 @@
 """Split a dataset into parts: at random, in folds or by scaffold, with optional stratification and groups."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -149,6 +149,10 @@ def _deal(
     Returns:
         The part of each graph, shape [G].
     """
+    if labels is None and groups is None:  # the same in less time and memory
+        parts = np.empty(count, dtype=np.int64)
+        parts[np.random.default_rng(seed).permutation(count)] = np.fromiter(_deal_singly(sizes), np.int64, count)
+        return parts
     group = np.arange(count) if groups is None else _checked("groups", groups, count)
     label = np.zeros(count, dtype=np.int64) if labels is None else _checked("labels", labels, count)
     _, first, of, weight = np.unique(group, return_index=True, return_inverse=True, return_counts=True)
@@ -168,6 +172,17 @@ def _deal(
     if ((room == size) & (size > 0)).any():
         raise InputError(f"groups has {len(first)} groups, which are too few to give every part a graph")
     return chosen[of]
+
+
+def _deal_singly(sizes: Sequence[int]) -> Iterator[int]:
+    """The parts that :func:`_deal` gives to one graph after another, if every graph is a group and has one class."""
+    count, places = sum(sizes), range(len(sizes))
+    filled = [0] * len(sizes)
+    for dealt in range(1, count + 1):
+        free = [place for place in places if filled[place] < sizes[place]]
+        part = max(free, key=lambda place: sizes[place] * dealt / count - filled[place])
+        filled[part] += 1
+        yield part
 
 
 def _checked(name: str, values: npt.ArrayLike, count: int) -> Array:
