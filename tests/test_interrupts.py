@@ -11,7 +11,7 @@ import pytest
 from pfgnn import interrupts
 from pfgnn.interrupts import ENDING, Interrupts, Stop, Stopped, blocked, handled
 
-STOP = Stop(lambda: None)
+STOP = Stop(lambda number: None)
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +133,7 @@ def test_another_thread_leaves_all_handlers_alone() -> None:
 
 
 def test_a_handler_takes_the_place_of_another_one_for_a_while() -> None:
-    inner = Stop(lambda: None)
+    inner = Stop(lambda number: None)
     with handled(STOP, signal.SIGINT):
         with handled(inner, signal.SIGINT):
             assert signal.getsignal(signal.SIGINT) is inner
@@ -155,3 +155,42 @@ def test_a_blocked_ctrl_c_comes_later_and_not_to_a_process_that_was_started_mean
     with pytest.raises(KeyboardInterrupt):
         work()
     assert done == ["unharmed\n"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows cannot block signals")
+def test_a_ctrl_c_that_another_thread_gets_is_held_back_too() -> None:
+    """Python handles it in the main thread, whichever thread gets it."""
+    go, done = threading.Event(), []
+
+    def send() -> None:
+        go.wait()
+        signal.raise_signal(signal.SIGINT)
+
+    def work() -> None:
+        thread = threading.Thread(target=send)
+        thread.start()
+        with blocked():
+            go.set()
+            thread.join()
+            done.append("not disturbed")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["not disturbed"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows cannot block signals")
+def test_the_first_process_of_multiprocessing_does_not_get_it_either() -> None:
+    """Before its first process, multiprocessing starts another one, and unblocks Ctrl-C after that."""
+    code = """
+import multiprocessing, signal
+from pfgnn.interrupts import blocked
+child = multiprocessing.get_context("spawn").Process(target=signal.raise_signal, args=(signal.SIGINT,))
+with blocked():
+    child.start()
+child.join()
+print(child.exitcode)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("0\n", "")

@@ -34,11 +34,11 @@ class Stop:
     into another one.
 
     Args:
-        say: Prints the last words of a process that ends at once.
+        say: Called with the number of the signal before the process ends at once, to print its last words.
         at_once: Whether to end the process at once in any case.
     """
 
-    def __init__(self, say: Callable[[], None], at_once: bool = False) -> None:
+    def __init__(self, say: Callable[[int], None], at_once: bool = False) -> None:
         self.say, self.at_once = say, at_once
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
@@ -48,7 +48,7 @@ class Stop:
         if sys.stdout.isatty():
             sys.stdout.write(SHOW_CURSOR)
         sys.stdout.flush()
-        self.say()
+        self.say(number)
         os._exit(128 + number)
 
 
@@ -77,11 +77,23 @@ def blocked() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    from multiprocessing.resource_tracker import ensure_running  # not needed by most commands
+
+    ensure_running()  # multiprocessing would start it with the first process, and unblock Ctrl-C after that
+    came: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    held = _in_main_thread() and _interrupts(handler)
+    if held:  # another thread may get the signal, and Python would handle it here
+        signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if held:
+            signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 class Interrupts:

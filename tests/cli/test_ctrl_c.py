@@ -27,6 +27,9 @@ def lost():  # Python only prints an exception of such a callback, and goes on
 def now():
     signal.raise_signal(signal.SIGINT)
 
+def ending():
+    signal.raise_signal(signal.SIGTERM)
+
 def ready():
     print("ready", flush=True)
 
@@ -68,8 +71,8 @@ def start(call: str, module: str, arguments: str, folder: Path) -> "subprocess.P
         slow("reproduce table14", "torch.nn"),
     ],
 )
-@pytest.mark.parametrize("call", ["now", "lost"])
-def test_in_the_middle_of_an_import(tmp_path: Path, arguments: str, module: str, call: str) -> None:
+@pytest.mark.parametrize(("call", "status"), [("now", 130), ("lost", 130), ("ending", 143)])
+def test_in_the_middle_of_an_import(tmp_path: Path, arguments: str, module: str, call: str, status: int) -> None:
     (tmp_path / "graphs.g6").write_text("A_\n")
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "connectivity.yaml").write_text(
@@ -77,12 +80,12 @@ def test_in_the_middle_of_an_import(tmp_path: Path, arguments: str, module: str,
     )
     with start(call, module, arguments, tmp_path) as process:
         out, err = process.communicate(timeout=100)
-    assert process.returncode == 130
+    assert process.returncode == status
     if module == "torch.nn":  # these commands say how to go on
         assert out.splitlines()[-1].startswith("Stopped. Go on with: ")
         assert err == ""
     else:
-        assert (out, err) == ("", SAID)
+        assert (out, err) == ("", SAID if status == 130 else "pfgnn: stopped by SIGTERM\n")
 
 
 MANY = 1500  # enough molecules for several processes

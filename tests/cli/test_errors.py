@@ -3,12 +3,14 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from signal import SIGTERM
 
 import pytest
 from tests.cli.process import pfgnn
 
 from pfgnn.cli.app import main
 from pfgnn.errors import InputError, MissingPackageError
+from pfgnn.interrupts import Stopped
 from pfgnn.report import inspection
 
 Failing = Callable[..., tuple[int, str]]
@@ -73,8 +75,9 @@ def test_debug_shows_the_traceback_and_keeps_the_status(failing: Failing, error:
     assert err.splitlines()[-1].startswith("pfgnn: ")
 
 
-def test_ctrl_c_ends_with_one_sentence_and_status_130(failing: Failing) -> None:
+def test_a_signal_ends_with_one_sentence_and_its_status(failing: Failing) -> None:
     assert failing(KeyboardInterrupt()) == (130, "pfgnn: stopped by Ctrl-C\n")
+    assert failing(Stopped(SIGTERM)) == (143, "pfgnn: stopped by SIGTERM\n")
 
 
 def test_debug_comes_before_the_command(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.experiments.prediction_samples import predict_run
 from tests.experiments.run_samples import NODES, packed, small
 from tests.training.training_samples import CLASSES, graphs
 
-from pfgnn import cli
+from pfgnn.cli.app import main
 from pfgnn.data.convert import Reject
 from pfgnn.data.shard_writer import write_shards
 from pfgnn.data.task import Task
@@ -209,7 +209,7 @@ def test_a_prediction_that_is_not_finite_names_the_graph_of_the_file(
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     monkeypatch.setattr(sys, "argv", ["pfgnn", *map(str, arguments)])
     with pytest.raises(SystemExit) as end:
-        cli.main()
+        main()
     return int(end.value.code or 0)
 
 

@@ -3,7 +3,6 @@
 import sys
 import traceback
 from dataclasses import dataclass
-from signal import SIGINT
 from typing import Annotated, Any
 
 import typer
@@ -25,11 +24,11 @@ WRONG_INPUT, BUG = 2, 1  # exit statuses
 
 
 class Commands(TyperGroup):
-    """All commands. Ctrl-C ends each one with a sentence; typer would end it without a word."""
+    """All commands. A signal ends each one with a sentence; typer would end it without a word."""
 
     def invoke(self, *arguments: Any) -> Any:
         """Run a command."""
-        with last_words(say_stopped, SIGINT):
+        with last_words(say_stopped):
             return super().invoke(*arguments)
 
 

@@ -23,29 +23,29 @@ def going_on(*options: str, instead_of: Sequence[str] = ()) -> Iterator[None]:
         instead_of: Options of the stopped command that it must not have.
     """
 
-    def say() -> None:
+    def say(number: int) -> None:
         if os.environ.get("RANK", "0") == "0":  # under torchrun, one of the processes says it
             # As bytes and not by rich, which would change tabs, and could not print every name of a file.
             typer.echo(os.fsencode(f"Stopped. Go on with: {command_again(*options, instead_of=instead_of)}"))
 
-    with last_words(say, SIGINT, *ENDING):
+    with last_words(say):
         yield
 
 
 @contextmanager
-def last_words(say: Callable[[], None], *numbers: int) -> Iterator[None]:
-    """If a signal stops the block, call ``say``, and exit with 128 + the signal's number.
+def last_words(say: Callable[[int], None]) -> Iterator[None]:
+    """If Ctrl-C or a signal stops the block, exit with 128 + the signal's number.
 
     Args:
-        say: Prints the last words.
-        numbers: Numbers of the signals.
+        say: Called with this number before, to print the last words.
     """
     try:
-        with handled(Stop(say), *numbers):
+        with handled(Stop(say), SIGINT, *ENDING):
             yield
     except KeyboardInterrupt as error:
-        say()
-        raise SystemExit(128 + getattr(error, "number", SIGINT)) from None
+        number = getattr(error, "number", SIGINT)
+        say(number)
+        raise SystemExit(128 + number) from None
 
 
 def command_again(*options: str, instead_of: Sequence[str] = ()) -> str:
