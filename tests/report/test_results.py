@@ -65,6 +65,15 @@ def test_a_record_without_the_number_is_named(csl: Runs) -> None:
         summary(csl, ACCURACY[0])
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), 1e300, 10**200])
+def test_a_number_that_cannot_be_averaged_is_named(csl: Runs, value: float) -> None:
+    csl.runs[1]["results"]["test"]["scores"]["accuracy"] = value
+    with pytest.raises(
+        ValueError, match=r"seed 0, fold 1: results.test.scores.accuracy must be a number of at most 1e\+100"
+    ):
+        summary(csl, ACCURACY[0])
+
+
 def test_only_rows_of_the_table_are_read(tmp_path: Path) -> None:
     write(tmp_path, "table2", "gin", [run(0, 0, test={"accuracy": 0.1})])
     assert {row: len(found.runs) for row, found in read_results(tmp_path, "table2").items()} == {"gin": 1}

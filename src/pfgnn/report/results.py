@@ -11,6 +11,7 @@ from pfgnn.experiments.rows import Measure
 from pfgnn.experiments.tables import TABLES, find_table, row_path
 
 MISSING = object()  # stands for a key that a record does not have
+LARGEST = 1e100  # no result is larger, and the squares of such numbers can be added up
 
 
 class Runs(NamedTuple):
@@ -47,7 +48,12 @@ def values(row: Runs, measure: Measure) -> list[float]:
     of = numbers(row, measure.of) if measure.of else [1.0] * len(found)
     if measure.of and 0 in of:
         raise InputError(f"{row.path}: {measure.of} must not be 0, because {measure.path} is divided by it")
-    return [measure.scale * value / whole for value, whole in zip(found, of, strict=True)] if found else []
+    made = [measure.scale * value / whole for value, whole in zip(found, of, strict=True)] if found else []
+    for run, value in zip(row.runs, made, strict=False):
+        if not abs(value) <= LARGEST:  # NaN too
+            share = f", divided by {measure.of}," if measure.of else ""
+            raise InputError(f"{_place(row, run)}: {measure.path}{share} must be a number of at most {LARGEST:g}")
+    return made
 
 
 def summary(row: Runs, measure: Measure) -> str:
@@ -75,13 +81,17 @@ def numbers(row: Runs, path: str) -> list[float]:
         for key in path.split("."):
             value = value.get(key, MISSING) if isinstance(value, dict) else MISSING
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            place = f"{row.path}, seed {run['seed']}" + ("" if run["fold"] is None else f", fold {run['fold']}")
             came = "it is not there" if value is MISSING else f"it is {shown(value)}"
-            raise InputError(f"{place}: {path} must be a number, but {came}")
+            raise InputError(f"{_place(row, run)}: {path} must be a number, but {came}")
         if value is None:
             return []
         found.append(value)
     return found
+
+
+def _place(row: Runs, run: Record) -> str:
+    """The file, the seed and the fold of a run, for a message."""
+    return f"{row.path}, seed {run['seed']}" + ("" if run["fold"] is None else f", fold {run['fold']}")
 
 
 def _deviation(numbers: Sequence[float]) -> float:
