@@ -18,7 +18,7 @@ from triton.runtime.jit import JITFunction
 import pfgnn.ops.triton
 from pfgnn.ops import use
 from pfgnn.ops.batch_norm import BatchNorming, activate_batch
-from pfgnn.ops.candidates import smooth
+from pfgnn.ops.candidates import choose, smooth_noise
 from pfgnn.ops.distance import distances
 from pfgnn.ops.draw import draw_vertex
 from pfgnn.ops.dropout import dropout
@@ -115,7 +115,8 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     backward(lambda H, w: all_parts(listen(H, w, vertices, nodes, True, True)), x, w)
     backward(lambda y, a, b: tell(y, a, b, nodes), x, some(N, D), some(G, K, D))
     backward(lambda H, c: add_to_vertices(H, c, vertices, vertices >= 0, nodes, 30.0), x, some(G, K, 1, D))
-    smooth(torch.zeros(N, dtype=torch.int64), 3, sources, targets, nodes)
+    smooth_noise(noise_key, torch.arange(N), 3, sources, targets, nodes)
+    choose(torch.ones(N, dtype=torch.float64), torch.arange(N), noise_key, nodes, K)
     distances(vertices, vertices >= 0, 3, sources, targets, nodes)
     particles = Particles(sources, targets, nodes, 1, some(G, K), vertices[..., 0])
     for edges in (True, False):

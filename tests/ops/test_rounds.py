@@ -5,8 +5,9 @@ import torch
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.ops import use
-from pfgnn.ops.candidates import UNIT, smooth
+from pfgnn.ops.candidates import UNIT, smooth_noise
 from pfgnn.ops.distance import distances
+from pfgnn.ops.weights import NoiseKey
 
 pytest.importorskip("triton")
 pytestmark = pytest.mark.usefixtures("on_the_gpu_where_there_is_one")
@@ -29,14 +30,18 @@ def graph(device: torch.device) -> GraphBatch:
 
 @pytest.mark.parametrize("rounds", [0, 1, 16])
 def test_smoothing(rounds: int, device: torch.device) -> None:
-    signal = torch.randint(UNIT, (sum(SIZES),), generator=torch.Generator().manual_seed(0)).to(device)
+    noise_key = NoiseKey(torch.arange(len(SIZES), device=device), 2, 0)
+    node_key = torch.arange(sum(SIZES), device=device)
     found = []
     for mode in ("plain", "triton"):
         with use(mode):
             of = graph(device)
-            found.append(smooth(signal, rounds, of.sources, of.targets, of.nodes))
+            found.append(smooth_noise(noise_key, node_key, rounds, of.sources, of.targets, of.nodes))
     assert torch.equal(*found)
-    assert torch.equal(found[0], signal) == (rounds == 0)
+    assert found[0].min() >= 0
+    assert found[0].max() < UNIT
+    spread = found[0].split(SIZES)[2].double().std() / UNIT
+    assert (spread < 0.25) == (rounds > 0)  # without averaging it is about 0.29
 
 
 @pytest.mark.parametrize("particles", [1, 5, 20])
@@ -59,5 +64,5 @@ def test_distances(particles: int, marks: int, largest: int, device: torch.devic
 
 def test_large_graphs_go_round_by_round(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pfgnn.ops.triton.rounds.MEAN_SIZE", 1)
-    monkeypatch.setattr("pfgnn.ops.triton.rounds.smooth", None)
+    monkeypatch.setattr("pfgnn.ops.triton.rounds.smooth_noise", None)
     test_smoothing(3, device)

@@ -10,7 +10,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.model.belief import Belief
 from pfgnn.model.policy import allowed_vertices, draw_vertices, log_probabilities, mark_used
 from pfgnn.model.randomness import Noise, Purpose
-from pfgnn.ops.candidates import UNIT, first_places, smooth, systematic, threshold
+from pfgnn.ops.candidates import UNIT, choose, first_places, smooth_noise
 from pfgnn.ops.hashing import uniform
 from pfgnn.ops.segments import segment_sum
 from pfgnn.ops.weights import FLOOR, normalise
@@ -177,32 +177,27 @@ class Distinct(nn.Module):
 
     def forward(self, scores: Tensor, belief: Belief, graph: GraphBatch, noise: Noise, step: int) -> Draw:
         """Draw K distinct paths; see :class:`Independent` for the arguments."""
-        G, K = belief.log_weights.shape
         candidates = _candidates(scores, belief, graph)
-        q, owner = candidates.q, candidates.owner
-        kept, least = threshold(q, owner, G, K)
-        c = least[owner]
-        share = torch.where(kept | (c == 0), 0.0, q / c.clamp(min=1 / UNIT))
-        u = uniform(noise.key(step, Purpose.PATH).keys())
-        chosen, live = systematic(share, kept, u, owner, self._order(graph, noise, step, scores.shape[1]), K)
-        weight = torch.where(kept[chosen], q[chosen], least[:, None]).clamp(min=1e-30)  # avoids log 0
+        place = self._places(graph, noise, step, scores.shape[1])
+        K, noise_key = belief.log_weights.shape[1], noise.key(step, Purpose.PATH)
+        chosen, live, weight = choose(candidates.q, place, noise_key, graph.nodes, K)
         return candidates.draw(chosen, live, weight.log(), graph)
 
-    def _order(self, graph: GraphBatch, noise: Noise, step: int, P: int) -> Tensor:
-        """Numbers of the candidates in the order of the systematic sampling, graph by graph, shape [N P]."""
-        noise_key = noise.key(step, Purpose.PATH)
-        random = noise.per_node(step, Purpose.VERTEX, torch.zeros_like(graph.batch[:1])).squeeze(1)
-        signal = smooth((random * UNIT).long(), self.smoothing, graph.sources, graph.targets, graph.nodes)  # [N]
-        order = (graph.batch * UNIT + signal).argsort(stable=True)
+    def _places(self, graph: GraphBatch, noise: Noise, step: int, P: int) -> Tensor:
+        """Place of each candidate in the order of the systematic sampling, from 0 to UNIT - 1, shape [N P]."""
+        noise_key = noise.key(step, Purpose.VERTEX)
+        signal = smooth_noise(noise_key, noise.node, self.smoothing, graph.sources, graph.targets, graph.nodes)  # [N]
         if P == 1:
-            return order
+            return signal
+        order = (graph.batch * UNIT + signal).argsort(stable=True)
         n = graph.sizes[graph.batch]
         rank = torch.empty_like(order).scatter(0, order, torch.arange(len(order), device=order.device))
         rank = rank - graph.first[graph.batch]
         k = torch.arange(P, device=order.device)
-        turn = uniform(noise_key.keys_of(k, 1)).argsort(1).argsort(1)[graph.batch]  # rank of each particle, [N, P]
+        keys = noise.key(step, Purpose.PATH).keys_of(k, 1)
+        turn = uniform(keys).argsort(1).argsort(1)[graph.batch]  # rank of each particle, [N, P]
         within = (rank.double() / n)[:, None] + turn.double() / P
-        return (graph.batch[:, None] + (turn + within.frac()) / P).flatten().argsort()
+        return ((turn + within.frac()) / P * UNIT).long().flatten()
 
 
 @SAMPLERS.register("top")

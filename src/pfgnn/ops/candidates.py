@@ -7,39 +7,78 @@ import torch
 from torch import Tensor
 
 from pfgnn.ops.dispatch import fast
+from pfgnn.ops.hashing import fold, uniform
 from pfgnn.ops.segments import Segments
+from pfgnn.ops.weights import NoiseKey
 
 UNIT = 2**40  # a weight is an integer multiple of 1 / UNIT; sums over up to 2^22 graphs then fit 64 bits
 TICK = 2**36  # a probability is an integer multiple of 1 / TICK; the probabilities of a graph sum to at most K
-ROUNDING = 1e-9  # relative tolerance when a weight is compared with the threshold
+# These are powers of 2, because a kernel rounds constants to float32.
+ROUNDING = 2.0**-30  # relative tolerance when a weight is compared with the threshold
+LEAST = 2.0**-100  # smallest weight of a chosen candidate, so that it has a logarithm
 
 
-def smooth(signal: Tensor, rounds: int, sources: Segments, targets: Segments, nodes: Segments) -> Tensor:
-    """Average the signal of each node with the mean of its neighbours, several times.
+def smooth_noise(
+    noise_key: NoiseKey, node_key: Tensor, rounds: int, sources: Segments, targets: Segments, nodes: Segments
+) -> Tensor:
+    """Give each node a random number, and average it with the mean of its neighbours several times.
 
     It is computed with integers, so that rounding errors cannot change an order.
 
     Args:
-        signal: One integer of at least 0 per node, int64, shape [N].
+        noise_key: Key of the random numbers.
+        node_key: Key of each node's own random number, int64, shape [N].
         rounds: How often to average.
         sources: The edges that leave each node.
         targets: The edges that reach each node. Edges are sorted by their targets.
         nodes: The nodes of each graph.
 
     Returns:
-        The smoothed signal, int64, shape [N].
+        The averages, from 0 to UNIT - 1, int64, shape [N].
     """
-    if fast(signal):
+    if fast(node_key):
         from pfgnn.ops.triton import rounds as kernels
 
         if kernels.fits(nodes, targets):
-            return kernels.smooth(signal, rounds, sources, targets, nodes)
+            return kernels.smooth_noise(noise_key, node_key, rounds, sources, targets, nodes)
+    keys = noise_key.keys_of(torch.zeros_like(node_key[:1])).squeeze(1)[nodes.index]
+    signal = (uniform(fold(keys, node_key)) * UNIT).long()
     degree = targets.counts
     joined, twice = degree > 0, (2 * degree).clamp(min=1)
     for _ in range(rounds):
         both = (degree * signal).index_add(0, targets.index, signal.index_select(0, sources.index))
         signal = torch.where(joined, both // twice, signal)
     return signal
+
+
+def choose(q: Tensor, place: Tensor, noise_key: NoiseKey, nodes: Segments, K: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Choose K of the candidates of each graph without replacement: keep the large ones, and draw from the others.
+
+    Args:
+        q: Weight of each candidate, float64, shape [M]. Each node has the same number of candidates, one after the
+            other.
+        place: Place of each candidate in the order of the systematic sampling, int64 from 0 to UNIT - 1, shape [M].
+        noise_key: Key of the one random number of each graph.
+        nodes: The nodes of each graph. No graph is empty.
+        K: Number of particles.
+
+    Returns:
+        Numbers of the candidates that are kept or drawn, shape [G, K]. If there are fewer than K, some are repeated.
+        False for the repeated ones, shape [G, K].
+        The new weights: q of a candidate that is kept, and the threshold of the graph for a drawn one, shape [G, K].
+    """
+    if fast(place):  # which are integers, as all that is compared
+        from pfgnn.ops.triton import choose as kernel
+
+        if kernel.fits(q, nodes):
+            return kernel.choose(q, place, noise_key, nodes, K)
+    owner = nodes.index.repeat_interleave(len(q) // len(nodes.index))
+    kept, least = threshold(q, owner, nodes.size, K)
+    c = least[owner]
+    share = torch.where(kept | (c == 0), 0.0, q / c.clamp(min=1 / UNIT))
+    order = (owner * UNIT + place).argsort(stable=True)
+    chosen, live = systematic(share, kept, uniform(noise_key.keys()), owner, order, K)
+    return chosen, live, torch.where(kept[chosen], q[chosen], least[:, None]).clamp(min=LEAST)
 
 
 def threshold(q: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]:
@@ -54,7 +93,8 @@ def threshold(q: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]
     before = _sum_before(s, first, owner)
     j = torch.arange(len(q), device=q.device) - first[owner]
     total = _totals(units, owner, G)
-    keep = (s > 0) & (j < K) & (s * (K - j).double() >= (total[owner] - before).double() * (1 - ROUNDING))
+    after = (total[owner] - before).double()
+    keep = (s > 0) & (j < K) & (s * (K - j).double() >= after - after * ROUNDING)
     rest = total - _totals(torch.where(keep, s, 0), owner, G)
     left = K - _totals(keep.long(), owner, G)
     return torch.zeros_like(keep).scatter(0, order, keep), rest.double() / left.clamp(min=1) / UNIT

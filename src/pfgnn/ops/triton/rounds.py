@@ -8,19 +8,31 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from pfgnn.ops import candidates
 from pfgnn.ops.segments import Segments
+from pfgnn.ops.triton.hashing import fold_word, unit
+from pfgnn.ops.weights import NoiseKey
 
+UNIT = tl.constexpr(candidates.UNIT)
 MEAN_SIZE = 256  # up to this mean size of the graphs one program for each is faster than a kernel for each round
 
 
 @triton.jit
-def smooth_rounds(signal, other, source, start, graph_start, rounds, B: tl.constexpr):
-    """Average the signal of each node with that of its neighbours, ``rounds`` times, with integers.
+def smooth_rounds(
+    keys, node_key, signal, other, source, start, graph_start, step, purpose, rounds, B: tl.constexpr,
+):  # fmt: skip
+    """Give each node a random number, and average it with those of its neighbours ``rounds`` times, with integers.
 
     The rounds read and write the two buffers in turn.
     """
-    begin = tl.load(graph_start + tl.program_id(0))
-    end = tl.load(graph_start + tl.program_id(0) + 1)
+    graph = tl.program_id(0)
+    begin, end = tl.load(graph_start + graph), tl.load(graph_start + graph + 1)
+    key = fold_word(fold_word(fold_word(fold_word(tl.load(keys + graph), step), purpose), 0), 0)
+    for first in range(begin, end, B):
+        node = first + tl.arange(0, B)
+        u = unit(fold_word(key, tl.load(node_key + node, node < end, 0)))
+        tl.store(signal + node, (u * UNIT).to(tl.int64), node < end)
+    tl.debug_barrier()
     before, after = signal, other
     for _ in range(rounds):
         for first in range(begin, end, B):
@@ -29,9 +41,9 @@ def smooth_rounds(signal, other, source, start, graph_start, rounds, B: tl.const
             low, high = tl.load(start + node, there, 0), tl.load(start + node + 1, there, 0)
             own = tl.load(before + node, there, 0)
             around = tl.zeros([B], tl.int64)
-            for step in range(0, tl.max(high - low)):
-                more = low + step < high
-                j = tl.load(source + low + step, more, 0)
+            for number in range(0, tl.max(high - low)):
+                more = low + number < high
+                j = tl.load(source + low + number, more, 0)
                 around += tl.load(before + j, more, 0)
             degree = high - low
             mean = (degree * own + around) // tl.maximum(2 * degree, 1)
@@ -81,13 +93,16 @@ def fits(nodes: Segments, targets: Segments) -> bool:
     return nodes.start is not None and targets.start is not None and len(nodes.index) <= MEAN_SIZE * nodes.size
 
 
-def smooth(signal: Tensor, rounds: int, sources: Segments, targets: Segments, nodes: Segments) -> Tensor:
-    """See :func:`pfgnn.ops.candidates.smooth`."""
-    signal, other = signal.clone(), torch.empty_like(signal)
+def smooth_noise(
+    noise_key: NoiseKey, node_key: Tensor, rounds: int, sources: Segments, targets: Segments, nodes: Segments
+) -> Tensor:
+    """See :func:`pfgnn.ops.candidates.smooth_noise`."""
+    signal, other = torch.empty(2, len(node_key), dtype=torch.int64, device=node_key.device)
     with torch.cuda.device_of(signal):
         smooth_rounds[(nodes.size,)](
-            signal, other, sources.index, targets.start, nodes.start, rounds, **_tile(nodes, 1)
-        )
+            noise_key.key, node_key.contiguous(), signal, other, sources.index, targets.start, nodes.start,
+            noise_key.step, noise_key.purpose, rounds, **_tile(nodes, 1),
+        )  # fmt: skip
     return other if rounds % 2 else signal
 
 
