@@ -7,7 +7,8 @@ the other defines the result. In each layer, with x the input and m, v the mean 
     x' = x + relu(norm(y))
     x ← norm(x' + MLP(x'))
 
-The input x, the input of the first MLP, y and x' + MLP(x') are stored. The backward pass computes the rest again.
+Only y and x' + MLP(x') are stored. The backward pass computes the rest again, layer by layer. This costs little time
+and halves the memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from pfgnn.ops.dispatch import apply, fast, once, product_dtype
 from pfgnn.ops.segments import Segments
 
 MAX_WIDTH = 128  # a program holds all features of some rows
-STATES = 6  # tensors of each layer that the backward pass needs
+STATES = 4  # tensors of each layer that the backward pass needs
 
 
 class Maps(NamedTuple):
@@ -176,7 +177,7 @@ class _Refine(torch.autograd.Function):
         launch = Launch(of, x.shape, dtype, layers[0].norm.training)
         x_own, x = x, x.to(dtype).contiguous()
         low, edge, told = lowered(layers, dtype), edge_terms(edge_attr, layers, dtype), launch.told(layers, x)
-        own, states = own_weights(layers), [x]
+        own, states = own_weights(layers), [x]  # the input, then STATES of each layer
         for number, layer in enumerate(low):
             said = launch.exchange(x, layer, None if told is None else told[number])
             z = launch.collect(x, None if edge is None else edge[number], own[number])
@@ -186,9 +187,9 @@ class _Refine(torch.autograd.Function):
             out_norm = launch.norm(layer.hidden_norm)
             x = launch.normalise(out, out_norm)
             if keep:
-                states += [z, y, y_norm, out, out_norm, x]
+                states += [y, y_norm, out, out_norm]
         if keep:
-            ctx.save_for_backward(edge_attr, edge, told, *states[:-1], *parameters)
+            ctx.save_for_backward(edge_attr, edge, told, *states, *parameters)
             ctx.layers, ctx.of, ctx.dtype, ctx.own = layers, of, dtype, x_own.dtype
         return x
 
@@ -198,7 +199,7 @@ class _Refine(torch.autograd.Function):
         from pfgnn.ops.triton.gin_backward_launch import Backward
         from pfgnn.ops.triton.gin_launch import Launch, lowered
 
-        edge_attr, edge, told, *saved = ctx.saved_tensors
+        edge_attr, edge, told, first, *saved = ctx.saved_tensors
         states, values = saved[: STATES * len(ctx.layers)], iter(saved[STATES * len(ctx.layers) :])
         layers = [layer.with_parameters(values) for layer in ctx.layers]
         launch = Launch(ctx.of, gradients[0].shape, ctx.dtype, layers[0].norm.training)
@@ -206,7 +207,9 @@ class _Refine(torch.autograd.Function):
         g = gradients[0].to(ctx.dtype).contiguous()
         d_told: Tensor | None = None
         for number in reversed(range(len(layers))):
-            x, z, y, y_norm, out, out_norm = states[STATES * number : STATES * (number + 1)]
+            y, y_norm, out, out_norm = states[STATES * number : STATES * (number + 1)]
+            x = launch.normalise(*states[STATES * number - 2 : STATES * number]) if number else first
+            z = launch.collect(x, None if edge is None else edge[number], back.own[number])
             g, sums = back.sums(g, d_told, out, out_norm)
             dx, y_sums = back.feed_forward(number, low[number], g, x, y, y_norm, out, out_norm, sums)
             dz, d_told = back.update(number, low[number], dx, y, y_norm, y_sums, z)
