@@ -1,17 +1,15 @@
-"""Two strong models built from PyG's own layers, trained on ZINC: `python -m benchmarks.rivals bag --epochs 60`.
+"""Two strong models built from PyG's own layers, for ZINC. :mod:`benchmarks.time_to_error` trains them.
 
 - bag: a subgraph GNN on the full bag, in which every vertex is marked once and the copies exchange (GNN-SSWL+ of Zhang
   et al., ICML 2023: 6 layers of width 96, batches of 128, Adam, a learning rate of 1e-3 that falls along a cosine).
 - gps: GPS (Rampášek et al., NeurIPS 2022): 10 layers of GINE and attention of width 64, random walks of 20 steps,
   batches of 32, AdamW with a weight decay of 1e-5, a learning rate of 1e-3 after a warm-up, then along a cosine.
 
-The papers train for 400 and 2,000 epochs. Here the number of epochs is chosen, and the schedule shrinks with it. One
-line of JSON has the time and the errors. The weights are the best on validation, and the test part is read once.
+The papers train for 400 and 2,000 epochs. Here the number of epochs is chosen, and the schedule shrinks with it. The
+weights are the best on validation, and the test part is read once.
 """
 
-import argparse
 import copy
-import json
 import math
 import time
 from collections.abc import Callable
@@ -24,8 +22,7 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GINEConv, GPSConv, global_add_pool, global_mean_pool
 from torch_geometric.transforms import AddRandomWalkPE
 
-from pfgnn.data import Dataset, load
-from pfgnn.experiments.provenance import provenance
+from pfgnn.data import Dataset
 
 ATOMS, BONDS, FAR, WALK = 28, 4, 5, 20  # types of atoms and bonds; distances above FAR look alike; steps of the walks
 WARM_UP = 0.05  # share of the training in which the learning rate grows
@@ -227,20 +224,3 @@ def error(model: nn.Module, loader: DataLoader, device: str) -> float:
         total += (model(batch) - batch.y.view(-1, 1)).abs().sum()
         graphs += batch.num_graphs
     return float(total) / graphs
-
-
-def main() -> None:
-    """Read the options, train, and print the line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rival", choices=list(RIVALS))
-    parser.add_argument("--epochs", type=int, required=True)
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--seed", type=int, default=0)
-    known = parser.parse_args()
-    found = train(known.rival, load("zinc"), known.epochs, known.device, known.workers, known.seed)
-    print(json.dumps(provenance(torch.device(known.device)) | found))
-
-
-if __name__ == "__main__":
-    main()

@@ -44,6 +44,7 @@ def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch:
     for name in ("STEPS", "OUR_STEPS", "NODES"):
         monkeypatch.setattr(scaling, name, (1, 2) if name != "NODES" else (20, 40))
     monkeypatch.setattr(gpu, "EPOCHS", 2)
+    monkeypatch.setattr(torch, "compile", lambda function, dynamic: function)  # compiling takes minutes on a CPU
     monkeypatch.setattr(gpu, "measure_rates", lambda device, size: RATES)
     out = tmp_path / "gpu.json"
     gpu.run("cpu", tiny(), list(gpu.PARTS), out, console)
@@ -56,9 +57,18 @@ def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch:
             assert of["floor ms"][0] < of["floor ms"][1]
     assert record["steps"]["ZINC shape, batch 64, tf32"]["pfgnn"]["floor ms"] > 0
     assert record["bf16"]["ZINC shape, batch 64"]["floor ms"] > 0
+    assert list(record["compiled"]) == ["tf32", "bf16"]
+    assert [sentence.partition(":")[0] for sentence in gpu.missed(record)] == list(gpu.GOALS)  # 1 is less than both
     assert record["backbone"]["tf32"]["backbone of 8 layers"]["PF-GNN by this"] == pytest.approx(1)
     assert len(record["training"]["float32"]["epochs seconds"]) == 2
     assert (tmp_path / "scaling.png").stat().st_size > 1000
+
+
+def test_a_goal_that_is_met_is_not_missed() -> None:
+    first, second = gpu.GOALS
+    steps = {first: {"times faster": 20.1}, second: {"times faster": 9.96}}
+    assert gpu.missed({"steps": steps}) == [f"{second}: 10.0 times faster than the baseline, but the goal is 10"]
+    assert gpu.missed({"bf16": {}}) == []
 
 
 def test_one_part_never_replaces_the_record_of_all(

@@ -1,0 +1,37 @@
+"""torch.compile instead of our kernels: a part of `python -m benchmarks.gpu`."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+
+from benchmarks.measure import Rates, Record, memory
+from benchmarks.shapes import OURS
+from benchmarks.steps import Effort, prepare, time_steps
+from pfgnn.model import PFGNN
+from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.refine import Refine
+from pfgnn.ops import use
+from pfgnn.training.config import Precision
+
+PRECISIONS: tuple[Precision, ...] = ("tf32", "bf16")
+
+
+def compiled(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
+    """Measure our method in plain torch code, with each refinement compiled whole, and the steps in CUDA graphs.
+
+    There is one batch, because each shape would be compiled again.
+    """
+    found: Record = {}
+    for precision in PRECISIONS:
+        with prepare(OURS, device, replace(effort, batches=1), precision) as work, use("plain"):
+            model = work.trainer.model.module
+            assert isinstance(model, PFGNN)
+            for part in model.refine:
+                assert isinstance(part, Refine)
+                assert isinstance(part.backbone, Stack)
+                part.backbone.refine = torch.compile(part.backbone.refine, dynamic=False)  # type: ignore[method-assign]
+            timing = time_steps(work.update, work.padded, work.device, effort)
+            found[precision] = timing.to_json() | memory(work.device)
+            yield found
+        torch.compiler.reset()
