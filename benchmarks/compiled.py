@@ -9,8 +9,6 @@ from benchmarks.measure import Rates, Record, memory
 from benchmarks.shapes import OURS
 from benchmarks.steps import Effort, prepare, time_steps
 from pfgnn.model import PFGNN
-from pfgnn.model.backbones.stack import Stack
-from pfgnn.model.refine import Refine
 from pfgnn.ops import use
 from pfgnn.training.config import Precision
 
@@ -25,12 +23,10 @@ def compiled(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
     found: Record = {}
     for precision in PRECISIONS:
         with prepare(OURS, device, replace(effort, batches=1), precision) as work, use("plain"):
-            model = work.trainer.model.module
+            model = work.trainer.model
             assert isinstance(model, PFGNN)
-            for part in model.refine:
-                assert isinstance(part, Refine)
-                assert isinstance(part.backbone, Stack)
-                part.backbone.refine = torch.compile(part.backbone.refine, dynamic=False)  # type: ignore[method-assign]
+            for refine in model.refine:
+                refine.compile(dynamic=False)
             timing = time_steps(work.update, work.padded, work.device, effort)
             found[precision] = timing.to_json() | memory(work.device)
             yield found

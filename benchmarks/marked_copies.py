@@ -1,7 +1,7 @@
 """The baseline of our method: K copies of each graph, each with a marked vertex, run eagerly with PyG's layers.
 
-The model is that of `configs/ours`: distinct vertices, marks by distance, exchange in every layer, a readout of each
-copy. As in :mod:`benchmarks.baseline` everything is computed for all copies, but nothing is slow on purpose.
+The model is that of the configs `ours/`: distinct vertices, marks by distance, exchange in every layer, a readout of
+each copy. As in :mod:`benchmarks.baseline` everything is computed for all copies, but nothing is slow on purpose.
 """
 
 import torch

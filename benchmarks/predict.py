@@ -3,7 +3,7 @@
 The table repeats the SMILES of molhiv. The model is tiny (K = 4, two draws), so that most of the time goes into reading
 molecules. The table is predicted twice, at first a tenth of it: the peak memory must not depend on the number of rows.
 
-One molecule is predicted with the model of `configs/ours/zinc.yaml` and K = 16, on one thread.
+One molecule is predicted with the model of the config ours/zinc and K = 16, on one thread.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from pfgnn.files import write_json
 from pfgnn.workers import available_cores
 
 RESULT = Path("results/bench/predict.json")
-ZINC = Path("configs/ours/zinc.yaml")
+ZINC = "ours/zinc"
 MOLECULE = "COc1ccc2ccc(O)c(CN3CCN(S(=O)(=O)c4ccn(C)c4)CC3)c2c1"  # the first of ZINC: 29 atoms
 TRAINED_ON = ["CCO", "c1ccccc1", "CC(=O)O", "CN"]  # what the model has learnt does not matter here
 DRAWS, PARTICLES = 2, 4  # of the large table

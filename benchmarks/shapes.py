@@ -108,7 +108,7 @@ def _classes(graphs: Sequence[Graph], y: npt.ArrayLike, outputs: int) -> Dataset
     return Dataset.from_graphs(graphs, y, Task("graph", outputs, "cross_entropy", "accuracy"), "classes")
 
 
-_PAPER = ModelConfig(  # as in configs/bases/paper.yaml
+_PAPER = ModelConfig(  # as in the config bases/paper
     norm="graph",
     feed_forward=False,
     policy="mlp",
@@ -122,7 +122,7 @@ _PAPER = ModelConfig(  # as in configs/bases/paper.yaml
 )
 _PNA = replace(_PAPER, backbone="pna", width=150, layers=5, step_layers=1, towers=5, steps=3, particles=8, pool="sum")
 _GIN = replace(_PAPER, backbone="gin", width=64, layers=3, steps=8, particles=4)
-# As in configs/ours/zinc.yaml, but with the K, the width and the depth of the first trials.
+# As in the config ours/zinc, but with the K, the width and the depth of the first trials.
 _OURS = ModelConfig(
     backbone="gine", width=96, layers=1, step_layers=6, norm="batch", exchange="both", steps=1, particles=16
 )

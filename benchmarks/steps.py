@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from benchmarks.baseline import Baseline, BaselineStep
@@ -26,7 +25,7 @@ from pfgnn.experiments.build import build_model, describe
 from pfgnn.experiments.model_inputs import Inputs
 from pfgnn.training.batches import Examples
 from pfgnn.training.config import Precision, TrainingConfig
-from pfgnn.training.devices import make_fabric
+from pfgnn.training.devices import Devices, open_devices
 from pfgnn.training.evaluate import Draws
 from pfgnn.training.loop import Trainer
 from pfgnn.training.seeds import evaluation_seed
@@ -158,7 +157,7 @@ class Work(NamedTuple):
     @property
     def device(self) -> torch.device:
         """The device of the trainer."""
-        return self.trainer.fabric.device
+        return self.trainer.devices.device
 
     def baseline(self) -> BaselineStep:
         """The training step of the baseline, for the same model and graphs."""
@@ -205,24 +204,24 @@ def prepare(
     dataset = shape.graphs((graphs or effort.batches * shape.batch) + validation)
     everything = np.arange(len(dataset) - validation)
     held_out = np.arange(len(everything), len(dataset)) if validation else None
-    fabric = make_fabric(device, precision)
-    release(fabric.device)
-    resident, inputs = Resident(dataset, fabric.device), describe(dataset, everything)
+    devices = open_devices(device, precision)
+    release(devices.device)
+    resident, inputs = Resident(dataset, devices.device), describe(dataset, everything)
     examples = Examples(resident, torch.from_numpy(dataset.y), everything, held_out)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = make_trainer(shape, examples, inputs, fabric, Path(folder), precision, epochs)
+        trainer = make_trainer(shape, examples, inputs, devices, Path(folder), precision, epochs)
         plain = Loader(resident, everything, shape.batch, shuffle=True)
         first = [list(itertools.islice(loader.epoch(0), effort.batches)) for loader in (plain, trainer.loader)]
         yield Work(shape, trainer, inputs, dataset, *first)
     del trainer
-    release(fabric.device)
+    release(devices.device)
 
 
 def make_trainer(
     shape: Shape,
     examples: Examples,
     inputs: Inputs,
-    fabric: Fabric,
+    devices: Devices,
     folder: Path,
     precision: Precision = "float32",
     epochs: int = 10**6,
@@ -233,7 +232,7 @@ def make_trainer(
         shape: The model and the batch size.
         examples: The graphs.
         inputs: Features and task.
-        fabric: The device.
+        devices: The device.
         folder: Folder for metrics and checkpoints.
         precision: "float32", "tf32" or "bf16".
         epochs: Epochs of the training.
@@ -245,7 +244,7 @@ def make_trainer(
         TrainingConfig(epochs=epochs, batch_size=shape.batch, gamma=GAMMA, clip=CLIP, precision=precision),
         seed=0,
         draws=Draws(evaluation_seed(0), batch_size=shape.batch),
-        fabric=fabric,
+        devices=devices,
         folder=folder,
         identity={},
     )

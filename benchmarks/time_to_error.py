@@ -23,7 +23,7 @@ from pfgnn.files import read_json, write_json
 from pfgnn.report.picture import save_picture
 
 RESULT = Path("results/bench/time-to-error.json")
-CONFIG = Path("configs/ours/zinc.yaml")
+CONFIG = "ours/zinc"
 # The shape whose speed is measured: K = 16, 1 + 6 layers of width 96, batches of 128. The test uses all vertices.
 SHAPE = ["model.particles=16", "model.width=96", "model.step_layers=6", "training.batch_size=128"]
 ERRORS = (0.10, 0.08)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Train on several nodes with Slurm:    sbatch docs/slurm.sh configs/ours/zinc.yaml runs/zinc
+# Train on several nodes with Slurm:    sbatch docs/slurm.sh ours/zinc runs/zinc
 # All nodes must see this folder, the run directory and PFGNN_DATA. The same command goes on with a run.
 #SBATCH --job-name=pfgnn
 #SBATCH --nodes=2

@@ -18,9 +18,10 @@ from pfgnn.errors import PFGNNError, explain
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
 from reliability.mutate import VALUES, mutate_bytes, mutate_table, mutate_tree, some
+from reliability.samples import SMALL_FIT
 
 ROOT = Path(__file__).parents[1]
-CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
+CONFIGS = sorted((ROOT / "src/pfgnn/configs").rglob("*.yaml"))
 
 
 class Wrong(Exception):
@@ -121,7 +122,7 @@ def settings(rng: Random, samples: Path, folder: Path) -> bool:
 def run_files(rng: Random, samples: Path, folder: Path) -> bool:
     """A finished or stopped run, one of whose files is changed, is used by the commands that read runs."""
     run = folder / "run"
-    shutil.copytree(samples / "run", run)
+    shutil.copytree(samples / rng.choice(("run", "model")), run)
     files = sorted(path for path in run.rglob("*") if path.is_file())
     path = rng.choice(files)
     if rng.random() < 0.2:
@@ -132,7 +133,8 @@ def run_files(rng: Random, samples: Path, folder: Path) -> bool:
         case 0:
             return pfgnn("evaluate", run, "--device", "cpu")
         case 1:
-            return _predict(run, samples / "graphs.g6", folder / "out.csv")
+            given = "table.csv" if (run / "fit.json").exists() else "graphs.g6"
+            return _predict(run, samples / given, folder / "out.csv")
         case 2:
             out = folder / "out.png"
             return check_output(pfgnn("curves", run, "--out", out), out)
@@ -145,6 +147,36 @@ def predict(rng: Random, samples: Path, folder: Path) -> bool:
     """`pfgnn predict` reads a changed file of graphs."""
     name = rng.choice(("graphs.g6", "graphs.s6", "own.pfgnn"))
     return _predict(samples / "run", _changed(rng, samples / name, folder / name), folder / "out.csv")
+
+
+def fit(rng: Random, samples: Path, folder: Path) -> bool:
+    """`pfgnn fit` reads a changed file; sometimes the whole way to a model that predicts."""
+    name = rng.choice(("table.csv", "graphs.jsonl", "own.pfgnn", "table.csv.gz"))
+    path, model = _changed(rng, samples / name, folder / name), folder / "model"
+    options = ["--on-error", "skip"] if rng.random() < 0.3 else []
+    done = pfgnn("fit", path, "--out", model, *SMALL_FIT, *options)
+    return _predict(model, path, folder / "out.csv") if done and rng.random() < 0.5 else done
+
+
+def explain_run(rng: Random, samples: Path, folder: Path) -> bool:
+    """`pfgnn explain` reads a changed graph."""
+    text = mutate_bytes(rng, rng.choice((b"CCO", b"c1ccccc1O"))).decode(errors="replace").replace("\x00", "")
+    out = folder / "out.csv"
+    given = (samples / "model", text, "--out", out, "--picture", folder / "out.svg", "--draws", 2, "--device", "cpu")
+    return check_output(pfgnn("explain", *given), out)
+
+
+def explore(rng: Random, samples: Path, folder: Path) -> bool:
+    """`pfgnn explore` reads a changed file of graphs."""
+    name, out = rng.choice(("graphs.g6", "graphs.s6", "molecules.smi")), folder / "out.html"
+    return check_output(pfgnn("explore", _changed(rng, samples / name, folder / name), "--out", out), out)
+
+
+def diagnose(rng: Random, samples: Path, folder: Path) -> bool:
+    """`pfgnn diagnose` reads a changed file of each format."""
+    name, out = rng.choice(("graphs.g6", "graphs.jsonl", "table.csv", "own.pfgnn", "TU")), folder / "out.md"
+    path = _changed(rng, samples / name, folder / name)
+    return check_output(pfgnn("diagnose", path, "--out", out, "--processes", 1), out)
 
 
 def records(rng: Random, samples: Path, folder: Path) -> bool:
@@ -162,7 +194,14 @@ def arguments(rng: Random, samples: Path, folder: Path) -> bool:
     commands: dict[str, list[object]] = {
         "predict": [samples / "run", samples / "graphs.g6", "--draws", 2, "--particles", 2, "--out", folder / "p.csv"],
         "evaluate": [samples / "run", "--set", "evaluation.draws=2", "--device", "cpu"],
-        "inspect": [samples / "graphs.g6", "--depth", 1, "--tree", folder / "tree.png"],
+        "fit": [samples / "table.csv", "--out", folder / "model", "--target", "y", "--test-fraction", 0.2, *SMALL_FIT],
+        "explain": [samples / "model", "CCO", "--draws", 2, "--particles", 2, "--out", folder / "e.csv", "--json"],
+        "explore": [samples / "graphs.g6", "--graphs", 2, "--seconds", 1, "--out", folder / "e.html"],
+        "diagnose": [samples / "own.pfgnn", "--processes", 1, "--out", folder / "d.md"],
+        "configs": ["zinc"],
+        "cards": ["zinc"],
+        "pack": [samples / "run", folder / "packed", "--licence", "MIT", "--limits", "none", "--full"],
+        "inspect": [samples / "graphs.g6", "--depth", 1, "--tree", folder / "tree.png", "--isomorphism", 1, 2],
         "curves": [samples / "run", "--out", folder / "curves.png"],
         "tables": ["zinc"],
         "parts": [],
@@ -235,4 +274,5 @@ def _changed(rng: Random, source: Path, path: Path) -> Path:
     return path
 
 
-TARGETS = (convert, packed, inspect, config_file, settings, run_files, predict, records, arguments)
+FILES = (convert, packed, inspect, fit, predict, explain_run, explore, diagnose)
+TARGETS = (*FILES, config_file, settings, run_files, records, arguments)

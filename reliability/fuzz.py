@@ -27,8 +27,9 @@ Target = Callable[[random.Random, Path, Path], bool]
 
 SECONDS, MEMORY = 10, 2 * 2**30
 WEIGHTS = {"config_file": 4, "tensors": 4, "exact": 4, "datasets": 3, "packed": 3, "convert": 3}  # others: 1
-# A user may ask for a long training or a large model. These targets must only stop when told to, as by Ctrl-C.
-LONG = ("settings", "arguments", "run_files")
+# A user may ask for a long training, a large model or a large graph to explain. These targets must only stop when told
+# to, as by Ctrl-C.
+LONG = ("settings", "arguments", "run_files", "explain_run")
 LARGE = (*LONG, "exact", "tensors", "parts")  # here an input may also ask for more memory than there is
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pfgnn.data import Dataset
 from pfgnn.experiments.config_file import read_config
+from pfgnn.experiments.fit import FitOptions, Given, fit
 from pfgnn.experiments.run import run
 from pfgnn.graphs import csl, random_graph, to_graph6, to_sparse6
 
@@ -27,6 +28,9 @@ training:
 evaluation:
   draws: 2
 """
+# Options of the smallest fit.
+SMALL = ("training.epochs=null", "training.updates=2", "model.width=8", "model.particles=2")
+SMALL_FIT = ("--no-report", "--device", "cpu", *(word for setting in SMALL for word in ("--set", setting)))
 MOLECULES = ("CCO", "c1ccccc1", "CC(=O)O", "C1CC1", "CN", "CCCl", "O", "C#N")
 
 
@@ -53,6 +57,8 @@ def write_samples(folder: Path) -> None:
     )
     (folder / "config.yaml").write_text(CONFIG.replace("own.pfgnn", str(folder / "own.pfgnn")))
     run(read_config(folder / "config.yaml"), folder / "run", device="cpu")
+    molecules = Given(Dataset.from_smiles(MOLECULES, np.arange(len(MOLECULES)) * 0.5))
+    fit(molecules, folder / "model", FitOptions(overrides=SMALL, device="cpu", draws=2))
 
 
 def _write_tu(folder: Path) -> None:

@@ -5,6 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import torch
+
+# torch 2.11 stops with errors of its own, see docs/pyg.md.
+needs_torch_2_13 = pytest.mark.skipif(
+    tuple(int(number) for number in torch.__version__.split(".")[:2]) < (2, 13), reason="it needs torch 2.13"
+)
 
 
 def slow(*case: object) -> Any:

@@ -10,7 +10,7 @@ SOURCE = Path(pfgnn.__file__).parent
 # the small modules that all groups may use come first.
 ORDER = [
     *("errors", "lazy", "argument_checks", "files", "interrupts", "workers", "setting_types", "registry"),
-    *("graphs", "ops", "data", "model", "training", "experiments", "report", "cli"),
+    *("graphs", "ops", "data", "model", "training", "experiments", "report", "cli", "estimators"),
 ]
 
 

@@ -6,8 +6,9 @@ import sys
 import pytest
 
 import pfgnn
-from pfgnn import data, errors, graphs, model
-from pfgnn.experiments import predict
+from pfgnn import data, errors, estimators, graphs, model
+from pfgnn.experiments import explain, predict, pretrained
+from pfgnn.model import export, export_onnx
 
 SLOW = {"torch", "numpy", "scipy", "matplotlib", "torch_geometric", "networkx"}
 
@@ -20,12 +21,19 @@ def loaded(code: str) -> set[str]:
 
 
 def test_the_models_names_can_be_imported_from_the_top() -> None:
-    others = {"Graph": graphs, "PFGNNError": errors, "load": data, "load_run": predict}
-    homes = {**dict.fromkeys(model.__all__, model), **others}
+    others = {"Graph": graphs, "PFGNNError": errors, "export": export, "export_onnx": export_onnx, "load": data}
+    others |= {"load_run": predict, "load_pretrained": pretrained, "explain_graph": explain}
+    homes = {**dict.fromkeys(model.__all__, model), **dict.fromkeys(estimators.__all__, estimators), **others}
     assert set(pfgnn.__all__) == set(homes)
     for name, home in homes.items():
         assert getattr(pfgnn, name) is getattr(home, name)
     assert set(pfgnn.__all__) <= set(dir(pfgnn))
+
+
+def test_without_scikit_learn_only_the_estimators_are_missing() -> None:
+    code = "import sys; sys.modules['sklearn'] = None; import pfgnn; pfgnn.Graph; pfgnn.PFGNNRegressor"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "MissingPackageError: scikit-learn is not installed, but the estimators need it" in done.stderr
 
 
 def test_an_unknown_name_is_refused() -> None:

@@ -33,7 +33,9 @@ __all__ = [
     "NoObservation",
     "NoResampling",
     "Output",
+    "PFGNNClassifier",
     "PFGNNError",
+    "PFGNNRegressor",
     "PerParticle",
     "RandomNormal",
     "SetObservation",
@@ -43,7 +45,11 @@ __all__ = [
     "SystematicResampling",
     "Top",
     "UniformPolicy",
+    "explain_graph",
+    "export",
+    "export_onnx",
     "load",
+    "load_pretrained",
     "load_run",
     "mean_log_degree",
 ]
@@ -51,7 +57,10 @@ __all__ = [
 if TYPE_CHECKING:
     from pfgnn.data.load import load
     from pfgnn.errors import PFGNNError
+    from pfgnn.estimators import PFGNNClassifier, PFGNNRegressor
+    from pfgnn.experiments.explain import explain_graph
     from pfgnn.experiments.predict import load_run
+    from pfgnn.experiments.pretrained import load_pretrained
     from pfgnn.graphs import Graph
     from pfgnn.model import (
         GAT,
@@ -90,11 +99,19 @@ if TYPE_CHECKING:
         UniformPolicy,
         mean_log_degree,
     )
+    from pfgnn.model.export import export
+    from pfgnn.model.export_onnx import export_onnx
 else:  # importing torch takes seconds, so each name is imported when it is first used
     _others = {
         "Graph": "pfgnn.graphs",
+        "PFGNNClassifier": "pfgnn.estimators",
         "PFGNNError": "pfgnn.errors",
+        "PFGNNRegressor": "pfgnn.estimators",
+        "explain_graph": "pfgnn.experiments.explain",
+        "export": "pfgnn.model.export",
+        "export_onnx": "pfgnn.model.export_onnx",
         "load": "pfgnn.data",
+        "load_pretrained": "pfgnn.experiments.pretrained",
         "load_run": "pfgnn.experiments.predict",
     }
     __getattr__ = lazy(__name__, dict.fromkeys(__all__, "pfgnn.model") | _others)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pfgnn.errors import InputError, InputTypeError, OutOfMemoryError, PFGNNError, cut
+from pfgnn.errors import InputError, InputTypeError, OutOfMemoryError, PFGNNError, cut, shown
 
 LONGEST_REASON = 200  # characters of another library's message that a sentence quotes
 MOST_TEXT = 2**30  # bytes of text that are read at once, also after decompression
@@ -110,9 +110,31 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
+def check_version(path: Path, found: object, known: int) -> None:
+    """Raise an InputError if a file says that a newer pfgnn wrote it, in a format that this one does not know.
+
+    Args:
+        path: The file, for the message.
+        found: The version of its format, as the file says it.
+        known: The newest version that this pfgnn reads.
+    """
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise InputError(f"{path} must have a format of 1 to {known}, but it has {shown(found)}")
+    if found > known:
+        raise InputError(
+            f"{path} must have a format of at most {known}, but it has {found}: a newer version of pfgnn wrote it; "
+            "install that version"
+        )
+
+
 def write_json(path: Path, content: object) -> None:
     """Write JSON atomically: if this fails, no partly written file is left."""
-    write_atomically(path, lambda temporary: temporary.write_text(json.dumps(content, indent=2) + "\n"))
+    write_text(path, json.dumps(content, indent=2) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text in UTF-8 atomically: if this fails, no partly written file is left."""
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:

@@ -1,5 +1,6 @@
 """Types of settings that limit the values, such as ``width: Positive = 64``."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -27,9 +28,11 @@ class PartName:
 
     Args:
         setting: The setting that names the part, such as "policy".
+        others: Values that are allowed besides.
     """
 
     setting: str
+    others: re.Pattern[str] | None = None
 
 
 # The largest values that are allowed. They are far above what is useful. A larger one, such as a typing error, would

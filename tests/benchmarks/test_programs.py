@@ -44,7 +44,7 @@ def test_the_gpu_program_on_a_cpu(tmp_path: Path, console: Console, monkeypatch:
     for name in ("STEPS", "OUR_STEPS", "NODES"):
         monkeypatch.setattr(scaling, name, (1, 2) if name != "NODES" else (20, 40))
     monkeypatch.setattr(gpu, "EPOCHS", 2)
-    monkeypatch.setattr(torch, "compile", lambda function, dynamic: function)  # compiling takes minutes on a CPU
+    monkeypatch.setattr(torch, "compile", lambda function, dynamic: function)  # it would take minutes
     monkeypatch.setattr(gpu, "measure_rates", lambda device, size: RATES)
     out = tmp_path / "gpu.json"
     gpu.run("cpu", tiny(), list(gpu.PARTS), out, console)

@@ -68,7 +68,7 @@ def start(call: str, module: str, arguments: str, folder: Path) -> "subprocess.P
         ("inspect graphs.g6", "numpy"),
         ("parts", "torch"),
         slow("train configs/connectivity.yaml", "torch.nn"),
-        slow("reproduce table14", "torch.nn"),
+        slow("reproduce table14 --configs configs", "torch.nn"),
     ],
 )
 @pytest.mark.parametrize(("call", "status"), [("now", 130), ("lost", 130), ("ending", 143)])

@@ -9,7 +9,7 @@ from tests.cli.process import pfgnn
 from tests.report.records import run, write
 from typer.testing import CliRunner
 
-from pfgnn.cli.results import reproduce
+from pfgnn.cli.reproduce import reproduce
 from pfgnn.experiments import reproduce as running
 from pfgnn.experiments.reproduce import Failure
 from pfgnn.experiments.row_file import read_gathered
@@ -58,9 +58,23 @@ def test_reproduce_runs_what_is_missing_and_prints_the_table(tmp_path: Path) -> 
     (tmp_path / "configs" / "connectivity.yaml").write_text(
         "data: {name: connectivity, validation: null}\nmodel: {width: 4, layers: 1}\ntraining: {updates: 2}\n"
     )
-    command = ("reproduce", "table14", "--row", "connectivity-gin", "--seeds", 1, "--device", "cpu", "--jobs", 2)
-    done = pfgnn(*command, cwd=tmp_path)
+    command = (
+        "reproduce",
+        "table14",
+        "--row",
+        "connectivity-gin",
+        "--seeds",
+        1,
+        "--device",
+        "cpu",
+        "--jobs",
+        2,
+        "--configs",
+        "configs",
+    )
+    done = pfgnn(*command, "--configs", "configs", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("1 run is missing. No time is recorded for it.\n")
     assert re.search("1/1 .* 0 failed", done.stdout)
     assert "1 of 10" in done.stdout
     (record,) = read_gathered(tmp_path / "results" / "table14" / "connectivity-gin.json").runs

@@ -167,7 +167,7 @@ def test_a_stopped_reproduction_goes_on_by_the_printed_command(folder: Path, job
         "data: {name: connectivity, validation: null}\nmodel: {width: 4, layers: 1}\n"
         "training: {epochs: 1000000, batch_size: 20, validate_every: 1000000}\n"
     )
-    rows = ["--row", "connectivity-gi[n]", "--seeds", "1"]
+    rows = ["--row", "connectivity-gi[n]", "--seeds", "1", "--configs", "configs"]
     command = [*PROGRAM, "reproduce", "table14", *rows, "--device", "cpu", "--jobs", str(jobs)]
     row = folder / "runs" / "table14" / "connectivity-gin"
     (first, second), said = stop_twice(command, folder, row / "seed0", signal.SIGTERM)

@@ -55,6 +55,9 @@ def test_train_evaluate_and_predict(pfgnn: Command, config: Path, tmp_path: Path
     status, out, err = pfgnn("evaluate", directory, "--device", "cpu")
     assert status == 0, err
     assert "Compared with the record: identical." in out
+    status, out, err = pfgnn("evaluate", directory, "--device", "cpu", "--json")
+    assert status == 0, err
+    assert json.loads(out) == {"results": record["results"], "pairs": record["pairs"], "same_as_record": True}
     status, out, err = pfgnn("evaluate", directory, "--set", "evaluation.draws=9", "--device", "cpu")
     assert status == 0, err
     assert " 9 " in out

@@ -210,6 +210,10 @@ def test_a_base_that_leads_back(tmp_path: Path) -> None:
         ("- 1\n", "run.yaml must hold settings such as data, model and training, but it holds [1]"),
         ("base: 3\n", "run.yaml: base must be the name of a file, but it is 3"),
         ('base: "a\\0b"\n', r"run.yaml: base must be the name of a file, but it is 'a\x00b'"),
+        (
+            f"base: {'a' * 300}\n",
+            f"{'a' * 300}, the base of run.yaml, must be a config that can be read, but File name",
+        ),
         ("base: gone.yaml\n", "gone.yaml, the base of run.yaml, must be a config that can be read, but No such file"),
         ("data: {nam: csl}\n", "run.yaml: data.nam is not a setting, but it is set to 'csl'; did you mean name?"),
     ],

@@ -16,11 +16,11 @@ from pfgnn.experiments.build import adapt, build_model, parts
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.model_inputs import describe
+from pfgnn.experiments.shipped import CONFIGS
 from pfgnn.graphs.generators import random_graph
 from pfgnn.training.losses import class_weights, graph_losses
 from pfgnn.training.objective import Objective
 
-CONFIGS = Path(__file__).parents[2] / "configs"
 FILES = sorted(str(path.relative_to(CONFIGS)) for path in CONFIGS.rglob("*.yaml") if path.parent.name != "bases")
 # What the comments of the files say that their rivals and other columns are.
 OVERRIDDEN = [

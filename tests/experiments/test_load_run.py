@@ -121,7 +121,7 @@ def test_wrong_graphs_get_one_sentence(plain: TrainedRun, labelled: TrainedRun) 
         plain.predict([])
     with pytest.raises(TypeError, match=r"^graphs must be a sequence, such as a list, but it is a str$"):
         plain.predict("CCO")
-    with pytest.raises(TypeError, match=r"^graphs must hold SMILES, Graphs, networkx .*, but item 0 is a int$"):
+    with pytest.raises(TypeError, match=r"^graphs must hold SMILES, graph6, Graphs, networkx .*, but item 0 is a int$"):
         plain.predict(numbers)
     with pytest.raises(TypeError, match=r"^graphs must hold objects of type Graph, but item 1 is a str$"):
         plain.predict([LABELLED[0], "CCO"])

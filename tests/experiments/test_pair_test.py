@@ -16,7 +16,7 @@ from pfgnn.experiments.config import PairsConfig
 from pfgnn.experiments.pair_test import PairsResult, tell_pairs_apart
 from pfgnn.model import GIN, PFGNN
 from pfgnn.ops.hashing import fold, mix, uniform
-from pfgnn.training.devices import make_fabric
+from pfgnn.training.devices import open_devices
 from pfgnn.training.distinguish import threshold
 from pfgnn.training.evaluate import Forward
 
@@ -84,7 +84,7 @@ def run(
     device: str = "cpu",
     **options: Any,
 ) -> PairsResult:
-    forward = Forward(model, make_fabric(device), particles, embed=True)
+    forward = Forward(model, open_devices(device), particles, embed=True)
     return tell_pairs_apart(forward, dataset, config, **{"batch_size": 128, "seed": 1, **options})
 
 

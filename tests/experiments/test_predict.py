@@ -22,7 +22,7 @@ from pfgnn.experiments.prediction_table import Columns
 from pfgnn.experiments.run import run
 from pfgnn.graphs import to_graph6
 from pfgnn.model.rivals import Alone
-from pfgnn.training.devices import make_fabric
+from pfgnn.training.devices import open_devices
 from pfgnn.training.evaluate import Draws, Forward, predict
 from pfgnn.training.seeds import prediction_seed
 
@@ -58,7 +58,7 @@ def test_classes_from_graph6_come_as_probabilities_with_their_standard_error(
     assert found.where.tolist() == [[number] for number in range(5)]
     torch.testing.assert_close(found.mean.sum(1), torch.ones(5, dtype=torch.float64))
     model = load_weights(runs["classes"], "best").model
-    data, forward = Resident(graphs(20).subset(range(5))), Forward(model, make_fabric("cpu"))
+    data, forward = Resident(graphs(20).subset(range(5))), Forward(model, open_devices("cpu"))
     draws = [predict(forward, data, np.arange(5), Draws(prediction_seed(0), 7), number) for number in range(7)]
     each = torch.stack(draws).double().softmax(-1)
     torch.testing.assert_close(found.mean, each.mean(0))
@@ -184,9 +184,10 @@ def test_every_table_that_can_be_converted_can_be_predicted(molecules: Path, tmp
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("name\nCCO\n", r"new\.csv has no column 'smiles', but has: name"),
+        ("name\nethanol\n", r"new\.csv has no column 'smiles', but has: name"),
         ("", r"new\.csv must have at least one line, but it is empty"),
-        ("Smiles\nCCO\n", r"new\.csv has no column 'smiles', .*; did you mean --smiles-column Smiles\?"),
+        ("smile\nethanol\n", r"new\.csv has no column 'smiles', .*; did you mean --smiles-column smile\?"),
+        ("Smiles\nethanol\n", r"new\.csv, line 2: smiles 'ethanol' is not a valid molecule"),
         ("smiles\n", r"new\.csv must hold one molecule per line, but it holds no molecule"),
         (
             "smiles\nCCO\nC(C\n",
@@ -244,7 +245,7 @@ def test_wrong_input_gets_one_sentence(runs: dict[str, Path], graph6: Path, tmp_
         predict_run(finished, tmp_path / "empty.g6", device="cpu")
     with pytest.raises(
         ValueError,
-        match=r"must end in one of \.g6, \.s6, \.csv, \.tsv, \.smi, \.smiles, \.pfgnn, but it ends in '\.txt'",
+        match=r"must end in one of \.g6, \.s6, \.jsonl, \.csv, \.tsv, \.smi, \.smiles, \.pfgnn, but it ends in '\.txt'",
     ):
         predict_run(finished, tmp_path / "new.txt", device="cpu")
     with pytest.raises(FileNotFoundError):

@@ -23,6 +23,7 @@ from pfgnn.experiments.predict import load_run
 from pfgnn.experiments.prediction_table import Columns, Predictions, write_table
 from pfgnn.experiments.run import run
 from pfgnn.graphs import to_graph6
+from pfgnn.graphs.graph6 import graph6_lines
 from pfgnn.training import evaluate
 
 COUNT = 23  # five batches, the last one of 3 graphs
@@ -118,14 +119,14 @@ def test_the_file_is_read_as_the_predictions_are_asked_for(
 ) -> None:
     monkeypatch.setattr(new_graphs, "PIECE", 1)
     read: list[int] = []
-    rows = new_graphs._graph6_rows
+    lines = graph6_lines
 
-    def watched(path: Path) -> Iterator[tuple[int, list[str]]]:
-        for line, row in rows(path):
+    def watched(path: Path) -> Iterator[tuple[int, str]]:
+        for line, body in lines(path):
             read.append(line)
-            yield line, row
+            yield line, body
 
-    monkeypatch.setattr(new_graphs, "_graph6_rows", watched)
+    monkeypatch.setattr(new_graphs, "graph6_lines", watched)
     pieces = load_run(runs["graph"], "cpu").predict_file(runs["graph"].parent / "new.g6", 2)
     assert len(read) == COUNT  # all lines are counted first
     next(pieces)

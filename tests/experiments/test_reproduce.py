@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 import torch
 from tests.experiments.reproduce_samples import CONFIG, Stage
+from tests.experiments.test_run_progress import line, write_metrics
 
 from pfgnn.errors import DivergedError
+from pfgnn.experiments import reproduce as running
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import config_mapping
+from pfgnn.experiments.plan import Job
 from pfgnn.experiments.reproduce import Progress
+from pfgnn.experiments.run_progress import Running
 from pfgnn.files import write_json
 
 
@@ -30,6 +34,7 @@ def test_every_run_is_run_once_and_gathered(stage: Stage, monkeypatch: pytest.Mo
     seen: list[Progress] = []
     assert stage.reproduce(jobs=3, progress=seen.append) == []
     assert seen == [Progress(done, 0, 0, 7) for done in range(8)]
+
     assert stage.calls() == sorted(
         [
             *(f"train tiny.yaml seed={seed} data.fold={fold} --resume" for seed in (0, 1) for fold in (0, 1)),
@@ -95,6 +100,32 @@ def test_a_single_run_at_a_time_stays_in_this_process(stage: Stage, monkeypatch:
         "this is a bug in pfgnn (KeyError: 'loss')",
     ]
     assert stage.keys("b") == [(2, 0)]
+
+
+@pytest.mark.slow
+def test_a_run_in_this_process_is_watched(stage: Stage) -> None:
+    missing: list[Job] = []
+    seen: list[Running] = []
+    options = {"rows": ["b"], "seeds": 1, "jobs": 1, "device": "cpu"}
+    assert stage.reproduce(**options, begin=missing.extend, watch=seen.extend) == []
+    assert [job.directory.name for job in missing] == ["seed0-fold0"]
+    assert seen[0] == Running("b/seed0-fold0")
+    assert seen[-1].update == seen[-1].updates == 2
+    assert [run.update for run in seen] == sorted(run.update for run in seen)
+
+
+def test_runs_in_other_processes_are_watched(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.stub(monkeypatch, seed_0="hang")
+    monkeypatch.setattr(running, "PAUSE", 0.0)
+    directory = stage.folder / "runs" / "tiny" / "b" / "seed0-fold0"
+    write_metrics(directory, line(4, 0.25))
+
+    def watch(runs: list[Running]) -> None:
+        if Running("b/seed0-fold0", 4, 10, 2, 0.5, 0.25) in runs:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stage.reproduce(rows=["b"], watch=watch)
 
 
 @pytest.mark.parametrize("kind", [MemoryError, torch.OutOfMemoryError])

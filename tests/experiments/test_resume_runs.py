@@ -210,5 +210,5 @@ def test_data_that_were_moved_are_named(relative: Path) -> None:
 
 
 def test_a_named_dataset_keeps_its_name() -> None:
-    config = read_config("configs/csl.yaml")
+    config = read_config("csl")
     assert with_absolute_path(config) == config

@@ -136,7 +136,7 @@ def test_the_checksum_knows_arrays_and_parts() -> None:
 
 
 def test_too_few_draws_of_pairs_are_refused_before_the_training(tmp_path: Path) -> None:
-    config = read_config("configs/ours/sr25.yaml", ["evaluation.pairs.draws=8"])
+    config = read_config("ours/sr25", ["evaluation.pairs.draws=8"])
     with pytest.raises(ValueError, match="the draws of both graphs must be at least 17 to test 15 columns"):
         run(config, tmp_path / "run", device="cpu")
     assert not (tmp_path / "run").exists()

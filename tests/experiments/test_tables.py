@@ -7,9 +7,9 @@ import pytest
 
 from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.rows import Row
+from pfgnn.experiments.shipped import CONFIGS
 from pfgnn.experiments.tables import TABLES, find_table, row_path
 
-CONFIGS = Path(__file__).parents[2] / "configs"
 ROWS = [pytest.param(name, row, id=f"{name}-{row.name}") for name, table in TABLES.items() for row in table.rows]
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import torch
 from tests.graph_samples import random_graph
+from tests.suite import slow
 from torch import Tensor, nn
 
 from pfgnn.model import GAT, GCN, GIN, GINE, GNNML1, MPNN, PFGNN, PNA, Distinct, Exchange, MaxParticle, PerParticle
-from pfgnn.model.individualise import Additive, ByDistance, RandomNormal, StraightThrough
+from pfgnn.model.individualise import Additive, ByDistance, Individualise, Multiplicative, RandomNormal, StraightThrough
 from pfgnn.model.observe import NoObservation
 from pfgnn.model.policy import CentralityPolicy, GNNPolicy, UniformPolicy
 from pfgnn.model.resample import ESSResampling, NoResampling, SystematicResampling
@@ -76,13 +77,15 @@ OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-def one_pass(model: PFGNN, inputs: tuple[Tensor | None, ...], mode: str) -> tuple[list[Tensor], list[Tensor]]:
+def one_pass(
+    model: PFGNN, inputs: tuple[Tensor | None, ...], mode: str, chunk: int | None = None
+) -> tuple[list[Tensor], list[Tensor]]:
     """The draws, the prediction, and all gradients of a loss that includes the probabilities of the draws."""
     model.zero_grad()
     x, edge_index, edge_attr, batch = inputs
     assert edge_index is not None
     with use(mode):
-        output = model(x, edge_index, edge_attr, batch, seed=5)
+        output = model(x, edge_index, edge_attr, batch, seed=5, chunk=chunk)
         log_prob = torch.stack([step.log_prob for step in output.trace]).mean()
         (output.prediction.square().mean() + 0.3 * log_prob + output.belief.log_weights.square().mean()).backward()
     draws = [part for step in output.trace for part in (step.vertices, step.ancestors)]
@@ -90,7 +93,7 @@ def one_pass(model: PFGNN, inputs: tuple[Tensor | None, ...], mode: str) -> tupl
     return draws, [output.prediction.detach(), *gradients]
 
 
-def assert_twins(model: PFGNN, device: torch.device) -> None:
+def assert_twins(model: PFGNN, device: torch.device, chunk: int | None = None) -> None:
     x, edge_index, edge_attr = (part.to(device) for part in random_graph(11, 14, D) if part is not None)
     batch = torch.tensor([0] * 6 + [1] + [2] * 4, device=device)
     inside = batch[edge_index[0]] == batch[edge_index[1]]
@@ -99,7 +102,7 @@ def assert_twins(model: PFGNN, device: torch.device) -> None:
     inputs = (x, edge_index, edge_attr if reads else None, batch)
     model = model.to(device)
     (want_draws, want), (draws, found), (_, again) = (
-        one_pass(model, inputs, mode) for mode in ("plain", "triton", "triton")
+        one_pass(model, inputs, *how) for how in (("plain",), ("triton", chunk), ("triton", chunk))
     )
     assert all(torch.equal(one, other) for one, other in zip(want_draws, draws, strict=True))
     scale = max(float(tensor.abs().max()) for tensor in want[1:])
@@ -121,6 +124,14 @@ def test_options(name: str, device: torch.device) -> None:
     options = {"backbone": GIN(D, layers=1), **OPTIONS[name]()}
     model = PFGNN.paper(**options, out_channels=2, in_channels=D, steps=2, particles=3)
     assert_twins(model, device)
+
+
+@pytest.mark.parametrize("individualise", [Additive, slow(Multiplicative), slow(lambda D: ByDistance(D, 1))])
+def test_particles_in_chunks(individualise: Callable[[int], Individualise], device: torch.device) -> None:
+    """A chunk is a slice of the draws, with gaps between the graphs."""
+    options: dict[str, Any] = {"individualise": individualise(D), "exchange": Exchange(D, mean=False)}
+    model = PFGNN.paper(GIN(D, layers=1), 2, in_channels=D, steps=1, particles=3, **options)
+    assert_twins(model, device, chunk=2)
 
 
 def spaced(tensor: Tensor) -> Tensor:

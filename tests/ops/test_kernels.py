@@ -177,8 +177,9 @@ def test_batch_norm(
 
 @pytest.mark.parametrize("after", ["nothing", "norm", "residual"])
 @pytest.mark.parametrize("edge_features", [True, False])
-@pytest.mark.parametrize("particles", [slow(1), 3])
-@pytest.mark.parametrize(("towers", "each"), [(2, 7), slow(3, 4), slow(1, 8), slow(1, 3)])
+@pytest.mark.parametrize(
+    ("towers", "each", "particles"), [(2, 7, 3), slow(2, 7, 1), slow(3, 4, 3), slow(1, 8, 1), slow(1, 3, 3)]
+)
 def test_pna(towers: int, each: int, particles: int, edge_features: bool, after: str, device: torch.device) -> None:
     """Values with few bits, so that messages are exact and some are equal. Equal ones share the gradient."""
     torch.manual_seed(0)

@@ -22,7 +22,7 @@ from pfgnn.errors import LostProcessError
 from pfgnn.training import checkpoint_file as checkpoint
 from pfgnn.training import devices
 from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS
-from pfgnn.training.devices import AnyDevice, make_fabric, sum_over_devices
+from pfgnn.training.devices import AnyDevice, open_devices, sum_over_devices
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,10 +38,9 @@ class Found(NamedTuple):
 
 
 def start(rank: int, port: int, device: str, folder: Path) -> subprocess.Popen[str]:
-    """One of two processes, in the environment that torchrun sets: on one node with CPUs, on two with a GPU each."""
-    local, node = (rank, 0) if device == "cpu" else (0, rank)
-    names = {"RANK": rank, "LOCAL_RANK": local, "WORLD_SIZE": 2, "GROUP_RANK": node}
-    names |= {"LOCAL_WORLD_SIZE": 2 if device == "cpu" else 1, "MASTER_PORT": port, "OMP_NUM_THREADS": 1}
+    """One of two processes, in the environment that torchrun sets on one node. With one GPU, they share it."""
+    names = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "GROUP_RANK": 0}
+    names |= {"MASTER_PORT": port, "OMP_NUM_THREADS": 1}
     environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "TORCHELASTIC_RUN_ID": "test"}
     environment |= {name: str(value) for name, value in names.items()}
     command = [sys.executable, "-m", "tests.training.two_processes", device, str(folder)]
@@ -69,7 +68,7 @@ def two(device: str, folder: Path) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     folder, alone = tmp_path_factory.mktemp("two"), tmp_path_factory.mktemp("one")
-    two_processes.lost(folder / "begun", make_fabric("cpu"))  # which the two go on with
+    two_processes.lost(folder / "begun", open_devices("cpu"))  # which the two go on with
     with two("cpu", folder), pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint, "write_checkpoint", checkpoint.write_checkpoint)  # which the work changes
         two_processes.work(alone)
@@ -119,7 +118,7 @@ def test_updates_replayed_on_a_gpu_are_those_of_one_process(tmp_path: Path) -> N
     for made in (folder, alone):
         made.mkdir()
     with two("cuda", folder):
-        want = two_processes.on_one_shape(alone, make_fabric("cuda"))
+        want = two_processes.on_one_shape(alone, open_devices("cuda"))
     both = [load_file(folder / f"{rank}.safetensors") for rank in range(2)]
     for case, shape in SHAPES.items():
         assert [process[f"{case}/captured"].tolist() for process in both] == [[3 if shape.gamma else 2]] * 2
@@ -131,7 +130,7 @@ def test_a_run_that_lost_a_process_goes_on_with_another_number_of_devices(found:
     """From two to one, and from one to two: up to rounding as if nothing had happened."""
     want = {name.removeprefix("gone on/"): t for name, t in found.alone.items() if name.startswith("gone on/")}
     assert checkpoint.read_checkpoint(found.folder / "lost" / LAST).state["run"]["update"] == 5
-    fewer = two_processes.gone_on(found.folder / "lost", make_fabric("cpu"))
+    fewer = two_processes.gone_on(found.folder / "lost", open_devices("cpu"))
     assert fewer.state.update == 8
     ends = [weights(fewer), *({name: process[f"gone on/{name}"] for name in want} for process in found.both)]
     for end in ends:
@@ -202,7 +201,7 @@ def test_only_the_first_process_writes(found: Found) -> None:
 
 def test_a_stop_is_known_one_call_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "sum_over_devices", lambda tensor: None)
-    anywhere = AnyDevice(make_fabric("cpu"))
+    anywhere = AnyDevice(open_devices("cpu"))
     assert [anywhere(here) for here in (False, True, False, False)] == [False, False, True, False]
 
 
@@ -219,12 +218,12 @@ def test_a_lost_process_is_told(text: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_devices_that_are_not_there() -> None:
     with pytest.raises(ValueError, match="device must be one of auto, cpu, cuda, but it is 'gpu'"):
-        make_fabric("gpu")
+        open_devices("gpu")
     with pytest.raises(ValueError, match="precision must be one of float32, tf32, bf16, but it is 'float64'"):
-        make_fabric("cpu", "float64")
+        open_devices("cpu", "float64")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_without_cuda_it_is_not_taken_silently() -> None:
     with pytest.raises(ValueError, match="device is cuda, but torch sees no CUDA device; take cpu or auto"):
-        make_fabric("cuda")
+        open_devices("cuda")

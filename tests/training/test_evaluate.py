@@ -1,8 +1,5 @@
 """Predictions in the order of the graphs, and the scores of several draws."""
 
-from contextlib import nullcontext
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -15,7 +12,7 @@ from pfgnn.data.relabel import sort_keys
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training import evaluate as module
-from pfgnn.training.devices import make_fabric
+from pfgnn.training.devices import Devices, open_devices
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 
 TARGETS = Task("graph", 2, "l1", "mae")
@@ -28,7 +25,7 @@ def model(level: str = "graph") -> PFGNN:
 
 
 def drawn(draws: Draws, number: int = 0, chosen: np.ndarray[tuple[int], np.dtype[np.int64]] = ALL) -> Tensor:
-    return predict(Forward(model(), make_fabric("cpu")), Resident(graphs()), chosen, draws, number)
+    return predict(Forward(model(), open_devices("cpu")), Resident(graphs()), chosen, draws, number)
 
 
 def test_a_draw_depends_on_seed_and_number_alone() -> None:
@@ -49,15 +46,15 @@ def test_particles_at_test_differ_from_those_of_training() -> None:
     own = model()
     forward = own.forward
     own.forward = lambda *a, particles, **k: (asked.append(particles), forward(*a, particles=particles, **k))[1]  # type: ignore
-    data, fabric = Resident(graphs()), make_fabric("cpu")
-    one, many, same = (predict(Forward(own, fabric, K), data, ALL, Draws(7), 0) for K in (None, 16, 3))
+    data, devices = Resident(graphs()), open_devices("cpu")
+    one, many, same = (predict(Forward(own, devices, K), data, ALL, Draws(7), 0) for K in (None, 16, 3))
     assert asked == [None, 16, 3]
     assert torch.equal(one, same)
     assert not torch.allclose(one, many)
 
 
 def test_node_level_has_a_row_a_node_in_the_order_of_the_graphs() -> None:
-    data, forward = Resident(graphs(task=NODES)), Forward(model("node"), make_fabric("cpu"))
+    data, forward = Resident(graphs(task=NODES)), Forward(model("node"), open_devices("cpu"))
     chosen = np.array([5, 2, 9])
     found = predict(forward, data, chosen, Draws(7, batch_size=2), 0)
     one_by_one = [predict(forward, data, chosen[i : i + 1], Draws(7), 0) for i in range(3)]
@@ -76,18 +73,15 @@ def test_a_relabelling_does_not_depend_on_the_device_of_a_graph(level: str, monk
     data = Resident(graphs(task=NODES if level == "node" else CLASSES))
 
     def found(rank: int, world: int) -> Tensor:
-        forward = Forward(model(level), make_fabric("cpu"))
-        forward.fabric = SimpleNamespace(  # type: ignore[assignment]
-            global_rank=rank, world_size=world, device=torch.device("cpu"), autocast=nullcontext
-        )
+        forward = Forward(model(level), Devices(torch.device("cpu"), rank=rank, world=world))
         return predict(forward, data, ALL, Draws(7, relabel=True, batch_size=3), 2)
 
-    monkeypatch.setattr(module, "gather_rows", lambda fabric, rows: [rows])  # each process returns its own rows
+    monkeypatch.setattr(module, "gather_rows", lambda devices, rows: [rows])  # each process returns its own rows
     alone = found(0, 1).split(data.node_counts.tolist() if level == "node" else 1)
     for rank in range(3):
         torch.testing.assert_close(found(rank, 3), torch.cat(alone[rank::3]))
     assert not torch.allclose(
-        torch.cat(alone), predict(Forward(model(level), make_fabric("cpu")), data, ALL, Draws(7), 2)
+        torch.cat(alone), predict(Forward(model(level), open_devices("cpu")), data, ALL, Draws(7), 2)
     )
 
 
@@ -101,7 +95,7 @@ def test_at_node_level_a_relabelled_prediction_comes_back_to_its_node() -> None:
     data = Resident(graphs(task=NODES))
     exact = PFGNN(GIN(4, layers=1), 2, particles=int(data.node_counts.max()), level="node").eval()
     plain, relabelled = (
-        predict(Forward(exact, make_fabric("cpu")), data, ALL, Draws(7, relabel=shuffled), 0)
+        predict(Forward(exact, open_devices("cpu")), data, ALL, Draws(7, relabel=shuffled), 0)
         for shuffled in (False, True)
     )
     torch.testing.assert_close(relabelled, plain)
@@ -113,7 +107,7 @@ def test_the_mode_of_the_model_is_kept(training: bool) -> None:
     own = model().train(training)
     seen: list[bool] = []
     own.register_forward_hook(lambda module, inputs, output: seen.append(module.training))
-    predict(Forward(own, make_fabric("cpu")), Resident(graphs()), ALL, Draws(0), 0)
+    predict(Forward(own, open_devices("cpu")), Resident(graphs()), ALL, Draws(0), 0)
     assert (seen, own.training) == ([False], training)
 
 

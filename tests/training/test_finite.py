@@ -16,7 +16,7 @@ from pfgnn.data import Dataset
 from pfgnn.data.loader import Loader, Resident
 from pfgnn.data.task import Task
 from pfgnn.model import GIN, PFGNN
-from pfgnn.training.devices import make_fabric
+from pfgnn.training.devices import open_devices
 from pfgnn.training.evaluate import Draws, Forward, predict
 
 TARGETS = Task("graph", 2, "l1", "mae")
@@ -43,7 +43,7 @@ class Poisoned(nn.Module):
 @pytest.mark.parametrize("task", [TARGETS, NODES], ids=["graph", "node"])
 def test_a_prediction_that_is_not_finite_names_its_graph(task: Task, value: float) -> None:
     model = Poisoned([7, 12], lambda z: torch.full_like(z, value), task.level)
-    forward, data = Forward(model, make_fabric("cpu")), Resident(graphs(task=task))
+    forward, data = Forward(model, open_devices("cpu")), Resident(graphs(task=task))
     sentence = rf"a prediction must be finite, but that of graph 12 is {value} \(2 of 4 graphs\)"
     with pytest.raises(ValueError, match=sentence):
         predict(forward, data, np.array([3, 12, 7, 5]), Draws(0, batch_size=3), 0)
@@ -54,7 +54,7 @@ def test_weights_that_are_not_finite_are_told_as_such() -> None:
     model = PFGNN.paper(GIN(8, layers=1), 2, steps=1, particles=2)
     next(model.parameters()).data.fill_(math.nan)
     with pytest.raises(FloatingPointError, match="the weights of the model are no longer finite, so it cannot predict"):
-        predict(Forward(model, make_fabric("cpu")), Resident(graphs()), np.arange(4), Draws(0), 0)
+        predict(Forward(model, open_devices("cpu")), Resident(graphs()), np.arange(4), Draws(0), 0)
 
 
 @pytest.mark.parametrize(

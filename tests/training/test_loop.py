@@ -207,7 +207,7 @@ def test_particles_that_do_not_fit_are_computed_in_turns(tmp_path: Path, monkeyp
     for of in (whole, tight):
         off_the_kinks(of.model)
     chunks: list[int | None] = []
-    forward = tight.model.module.forward
+    forward = tight.model.forward
 
     def small(*a: Any, chunk: int | None, **k: Any) -> Any:
         chunks.append(chunk)
@@ -216,7 +216,7 @@ def test_particles_that_do_not_fit_are_computed_in_turns(tmp_path: Path, monkeyp
         return forward(*a, chunk=chunk, **k)
 
     monkeypatch.setattr(tight.forward, "_predict", whole.forward._predict)  # of equal weights, and never in turns
-    monkeypatch.setattr(tight.model.module, "forward", small)
+    monkeypatch.setattr(tight.model, "forward", small)
     whole.train()
     with pytest.warns(UserWarning, match="particles at a time do not fit") as warned:
         tight.train()
@@ -234,18 +234,18 @@ def test_memory_that_is_too_small_for_one_particle_stops_the_run(
     def none(*a: Any, **k: Any) -> Any:
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(of.model.module, "forward", none)
+    monkeypatch.setattr(of.model, "forward", none)
     with pytest.raises(MemoryError, match="a batch does not fit"), pytest.warns(UserWarning, match="do not fit"):
         of.train()
 
 
 def test_a_model_with_batch_norm_is_not_computed_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = trainer(tmp_path)
-    of.model.module.batch_norm = BatchNorm(4)
+    of.model.batch_norm = BatchNorm(4)
 
     def none(*a: Any, **k: Any) -> Any:
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(of.model.module, "forward", none)
+    monkeypatch.setattr(of.model, "forward", none)
     with pytest.raises(MemoryError, match=r"a smaller training\.batch_size or model\.particles takes less"):
         of.train()

@@ -4,8 +4,6 @@ import gc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
@@ -19,7 +17,7 @@ from pfgnn.data.task import Task
 from pfgnn.model import GIN, PFGNN, ByDistance, Distinct, Exchange, Independent, MLPPolicy, StraightThrough
 from pfgnn.model.rivals import GNNML3
 from pfgnn.training.cuda_graphs import WARM_UPS, Replayed, replayable
-from pfgnn.training.devices import make_fabric
+from pfgnn.training.devices import Devices, open_devices
 from pfgnn.training.loop import Trainer
 from pfgnn.training.stages import run_stages
 from pfgnn.training.step import Step
@@ -42,7 +40,7 @@ def made(tmp_path: Path, task: str, device: str, rate: float = 0.0, ours: bool =
         level = "node" if task == "nodes" else "graph"
         backbone = GIN(8, layers=1, feed_forward=True, dropout=0.25)
         model = PFGNN(backbone, TASKS[task].outputs, steps=2, particles=3, exchange=told, level=level)
-    of = trainer(tmp_path, config, graphs(task=TASKS[task]), model=model, fabric=make_fabric(device))
+    of = trainer(tmp_path, config, graphs(task=TASKS[task]), model=model, devices=open_devices(device))
     off_the_kinks(of.model)
     return of
 
@@ -53,7 +51,7 @@ def batches(of: Trainer, pad: bool) -> list[GraphBatch]:
 
 
 def gradients(of: Trainer) -> dict[str, Tensor]:
-    return {name: p.grad for name, p in of.model.module.named_parameters() if p.grad is not None}
+    return {name: p.grad for name, p in of.model.named_parameters() if p.grad is not None}
 
 
 def results(
@@ -65,7 +63,7 @@ def results(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """What the step adds to the sums, and the gradients that it leaves, or those that a CUDA graph holds."""
     of.sums.zero_()
-    step(batch, torch.tensor(number, device=of.fabric.device))
+    step(batch, torch.tensor(number, device=of.devices.device))
     return of.sums.clone(), {name: g.clone() for name, g in (held or gradients(of)).items()}
 
 
@@ -88,7 +86,9 @@ def test_padding_changes_no_gradient(tmp_path: Path, task: str, ours: bool, devi
 def test_padding_does_not_enter_a_norm_over_the_batch(tmp_path: Path, device: torch.device) -> None:
     model = PFGNN.paper(GIN(8, layers=2, norm="batch"), 2, steps=1, particles=2)
     off_the_kinks(model)
-    of = trainer(tmp_path, replace(CONFIG, learning_rate=0.0, clip=None), model=model, fabric=make_fabric(device.type))
+    of = trainer(
+        tmp_path, replace(CONFIG, learning_rate=0.0, clip=None), model=model, devices=open_devices(device.type)
+    )
     for number, (plain, padded) in enumerate(zip(batches(of, False), batches(of, True), strict=True)):
         assert_same(results(of, of.plain, plain, number), results(of, of.plain, padded, number))
 
@@ -157,7 +157,7 @@ def test_replayed_predictions_are_plain_ones_on_new_data_seeds_and_weights(tmp_p
         with torch.no_grad():
             for p in of.model.parameters():
                 p.mul_(1.01)
-        of.model.module.eval()
+        of.model.eval()
         want = run_stages(forward._predict(batch, torch.tensor(number, device="cuda")))
         torch.testing.assert_close(forward(batch, number, (64, 256)), want)
     assert len(forward.replayed.graphs) == 1
@@ -233,5 +233,4 @@ class TestLearnedPolicy:
 def test_a_cuda_graph_can_hold_a_pass_if_all_shapes_are_known(backbone: nn.Module, held: bool) -> None:
     model = PFGNN(backbone, 1, width=4, exchange=False)
     for device, processes, want in (("cuda", 1, held), ("cuda", 2, held), ("cpu", 1, False)):
-        fabric: Any = SimpleNamespace(device=torch.device(device), world_size=processes)
-        assert replayable(model, fabric) == want
+        assert replayable(model, Devices(torch.device(device), world=processes)) == want

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from lightning_fabric import Fabric
 from torch import nn
 
 from pfgnn.data import Dataset
@@ -17,7 +16,7 @@ from pfgnn.graphs import random_graph
 from pfgnn.model import GIN, PFGNN
 from pfgnn.training.batches import Examples
 from pfgnn.training.config import TrainingConfig
-from pfgnn.training.devices import make_fabric
+from pfgnn.training.devices import Devices, open_devices
 from pfgnn.training.evaluate import Draws
 from pfgnn.training.loop import Trainer
 from pfgnn.training.metrics_file import Status
@@ -44,15 +43,15 @@ def trainer(
     dataset: Dataset | None = None,
     *,
     model: nn.Module | None = None,
-    fabric: Fabric | None = None,
+    devices: Devices | None = None,
     seed: int = 0,
     steps: int = 2,
     report: Callable[[Status], None] = lambda status: None,
 ) -> Trainer:
     """A trainer of a tiny PF-GNN; the last fifth of the graphs validates."""
     data = dataset or graphs()
-    fabric = fabric or make_fabric("cpu")
-    resident = Resident(data, fabric.device)
+    devices = devices or open_devices("cpu")
+    resident = Resident(data, devices.device)
     targets = torch.from_numpy(data.y).to(resident.y_dtype if data.y.dtype.kind in "iub" else torch.float64)
     cut = len(data) * 4 // 5
     level = "node" if data.task.level == "node" else "graph"
@@ -64,7 +63,7 @@ def trainer(
         config,
         seed=seed,
         draws=Draws(evaluation_seed(seed), batch_size=8),
-        fabric=fabric,
+        devices=devices,
         folder=folder,
         identity={"seed": seed},
         report=report,
@@ -85,7 +84,7 @@ def off_the_kinks(model: nn.Module) -> None:
 
 def weights(of: Trainer) -> dict[str, torch.Tensor]:
     """The parameters and buffers as they are now."""
-    return {name: tensor.detach().cpu().clone() for name, tensor in of.model.module.state_dict().items()}
+    return {name: tensor.detach().cpu().clone() for name, tensor in of.model.state_dict().items()}
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:

@@ -10,12 +10,19 @@ from typer.core import TyperGroup
 
 import pfgnn
 from pfgnn.cli import data, say_stopped
-from pfgnn.cli.console import errors
+from pfgnn.cli.cards import cards, pack
+from pfgnn.cli.configs import configs
+from pfgnn.cli.console import console, errors
 from pfgnn.cli.demo import demo
+from pfgnn.cli.diagnose import diagnose
+from pfgnn.cli.explain import explain as explain_prediction
+from pfgnn.cli.explore import explore
+from pfgnn.cli.fit import fit
 from pfgnn.cli.inspect import inspect
 from pfgnn.cli.parts import parts
 from pfgnn.cli.predict import predict
-from pfgnn.cli.results import curves, report, reproduce, tables
+from pfgnn.cli.reproduce import reproduce
+from pfgnn.cli.results import curves, report, tables
 from pfgnn.cli.stopping import last_words
 from pfgnn.cli.train import evaluate, train
 from pfgnn.errors import explain, is_bug
@@ -32,11 +39,28 @@ class Commands(TyperGroup):
             return super().invoke(*arguments)
 
 
-app = typer.Typer(
-    cls=Commands, add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, help=pfgnn.__doc__
-)
+app = typer.Typer(cls=Commands, pretty_exceptions_enable=False, no_args_is_help=True, help=pfgnn.__doc__)
 app.add_typer(data.app, name="data")
-for command in (train, evaluate, predict, tables, reproduce, report, curves, demo, inspect, parts):
+COMMANDS = (
+    fit,
+    train,
+    evaluate,
+    predict,
+    explain_prediction,
+    tables,
+    reproduce,
+    report,
+    curves,
+    demo,
+    inspect,
+    diagnose,
+    explore,
+    parts,
+    configs,
+    cards,
+    pack,
+)
+for command in COMMANDS:
     app.command()(command)
 
 
@@ -47,10 +71,19 @@ class Options:
     debug: bool = False
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        console.print(f"pfgnn {pfgnn.__version__}", highlight=False)
+        raise typer.Exit
+
+
 @app.callback()
 def read_options(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     """Store the options for :func:`main`."""
     context.ensure_object(Options).debug = debug

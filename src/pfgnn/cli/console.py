@@ -1,9 +1,14 @@
 """The consoles that the commands print to: one for their output, one for errors."""
 
+import json
 import os
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for another program.")]
 
 # A name such as :x: stays as it is. Of the processes that torchrun starts, the first one speaks for all.
 console = Console(emoji=False, quiet=os.environ.get("RANK", "0") != "0")
@@ -22,3 +27,12 @@ def make_table(*columns: str, title: str | None = None, caption: str | None = No
     for name in columns:
         table.add_column(name, overflow="fold")
     return table
+
+
+def print_json(content: object) -> None:
+    """Print JSON for another program: nothing else is on stdout, and no line is broken to fit the terminal.
+
+    Args:
+        content: Values that JSON can store.
+    """
+    console.print(json.dumps(content, indent=2, ensure_ascii=False), markup=False, highlight=False, soft_wrap=True)

@@ -8,26 +8,46 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console, make_table
+from pfgnn.cli.console import Json, console, make_table, print_json
 from pfgnn.cli.stopping import going_on
 from pfgnn.errors import InputError, shown
 
 app = typer.Typer(no_args_is_help=True, help="List, show, prepare and verify datasets, and convert your own graphs.")
 
-Name = Annotated[str, typer.Argument(help="Name of a dataset, see `pfgnn data list`.")]
+
+def _names(incomplete: str) -> list[str]:
+    """The datasets that a shell completes."""
+    from pfgnn.data.catalogue import ENTRIES
+
+    return [name for name in ENTRIES if name.startswith(incomplete)]
+
+
+Name = Annotated[str, typer.Argument(help="Name of a dataset, see `pfgnn data list`.", autocompletion=_names)]
 Root = Annotated[Path | None, typer.Option(help="Folder to search for datasets before all others.")]
 
 
 @app.command("list")
-def list_datasets(root: Root = None) -> None:
+def list_datasets(root: Root = None, json: Json = False) -> None:
     """List the named datasets, and where each one is on this machine."""
     from pfgnn.data.catalogue import ENTRIES
     from pfgnn.data.load import find
 
+    found = {name: find(name, root) for name in ENTRIES}
+    if json:
+        rows = [
+            {
+                "name": name,
+                "what": entry.summary,
+                "path": None if found[name] is None else str(found[name]),
+                "can_be_generated": entry.generate is not None,
+            }
+            for name, entry in ENTRIES.items()
+        ]
+        print_json(rows)
+        return
     table = make_table("name", "what", "here")
     for name, entry in ENTRIES.items():
-        found = find(name, root)
-        here = str(found) if found else "generated on demand" if entry.generate else "no"
+        here = str(found[name]) if found[name] else "generated on demand" if entry.generate else "no"
         table.add_row(name, entry.summary, escape(here))
     console.print(table)
 
@@ -35,9 +55,13 @@ def list_datasets(root: Root = None) -> None:
 @app.command()
 def info(
     name: Annotated[
-        str, typer.Argument(help="Name of a dataset, or path of a packed file (.pfgnn) or folder of shards.")
+        str,
+        typer.Argument(
+            help="Name of a dataset, or path of a packed file (.pfgnn) or folder of shards.", autocompletion=_names
+        ),
     ],
     root: Root = None,
+    json: Json = False,
 ) -> None:
     """Show what a dataset holds: counts, features, parts, task, source and citation."""
     from pfgnn.data import load
@@ -49,8 +73,16 @@ def info(
     dataset = load(name, root) if path is None else open_packed(path)
     like = dataset.sample if isinstance(dataset, Shards) else dataset
     facts = {key: value for key, value in statistics(dataset).items() if " " not in key or key.startswith("fold 0")}
-    table = make_table("", escape(name))
     task = dataset.task
+    if json:
+        features = {
+            "node_features": None if like.x is None else like.in_channels,
+            "edge_features": None if like.edge_attr is None else like.edge_channels,
+            "positions": like.pos is not None,
+        }
+        print_json({"name": name, "task": task.to_json(), **features, "facts": facts, "about": dict(dataset.about)})
+        return
+    table = make_table("", escape(name))
     for key, value in {
         "task": f"{task.level} level, {task.outputs} outputs, loss {task.loss}, metric {task.metric}",
         "targets": ", ".join(task.targets),

@@ -1,25 +1,38 @@
-"""The commands tables, reproduce, report and curves."""
+"""The commands tables, report and curves."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import Progress
 
-from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console, make_table
-from pfgnn.cli.stopping import going_on
-from pfgnn.cli.threads import Threads
+from pfgnn.cli.console import Json, console, make_table, print_json
 from pfgnn.errors import InputError
+
+if TYPE_CHECKING:
+    from pfgnn.experiments.rows import TableSpec
 
 Results = Annotated[Path, typer.Option(help="Folder of the records, TABLE/ROW.json.")]
 
 
-def tables(name: Annotated[str | None, typer.Argument(help="A table, to list its rows.")] = None) -> None:
+def table_names(incomplete: str) -> list[str]:
+    """The tables that a shell completes."""
+    from pfgnn.experiments.tables import TABLES
+
+    return [name for name in TABLES if name.startswith(incomplete)]
+
+
+def tables(
+    name: Annotated[str | None, typer.Argument(help="A table, to list its rows.", autocompletion=table_names)] = None,
+    json: Json = False,
+) -> None:
     """List all tables that can be run, or the rows of one table, with their numbers of runs."""
     from pfgnn.experiments.tables import TABLES, find_table
 
+    if json:
+        chosen = TABLES if name is None else {name: find_table(name)}
+        print_json([_table_object(table, spec) for table, spec in chosen.items()])
+        return
     if name is None:
         shown = make_table("table", "what it shows", "rows", "runs")
         for table, spec in TABLES.items():
@@ -32,56 +45,14 @@ def tables(name: Annotated[str | None, typer.Argument(help="A table, to list its
     console.print(shown)
 
 
-def reproduce(
-    name: Annotated[str, typer.Argument(help="Name of a table, see `pfgnn tables`.")],
-    results: Results = Path("results"),
-    runs: Annotated[Path, typer.Option(help="Folder of the run directories.")] = Path("runs"),
-    configs: Annotated[Path, typer.Option(help="Folder of the configs.")] = Path("configs"),
-    jobs: Annotated[int, typer.Option(help="How many runs at the same time.")] = 1,
-    row: Annotated[
-        list[str] | None, typer.Option(help="Only rows whose name matches a pattern, such as 'sr25-*'. Repeatable.")
-    ] = None,
-    seeds: Annotated[int | None, typer.Option(help="Only this many seeds, from 0.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
-    threads: Threads = None,
-) -> None:
-    """Run what is missing in a table, continue what was stopped, and print our numbers beside the paper's."""
-    from pfgnn.experiments import reproduce as running
-
-    columns = bar_columns("{task.description}", "{task.fields[note]}", elapsed=True)
-    with going_on(), Progress(*columns, console=console, speed_estimate_period=float("inf")) as bar:
-        shown = bar.add_task(name, total=None, note="")
-
-        def progress(now: running.Progress) -> None:
-            elsewhere = f", {now.elsewhere} by another command" if now.elsewhere else ""
-            note = f"{now.failed} failed{elsewhere}"
-            bar.update(shown, completed=now.done + now.failed, total=now.total, note=note)
-
-        failures = running.reproduce(
-            name,
-            out=results,
-            runs=runs,
-            configs=configs,
-            jobs=jobs,
-            rows=row or (),
-            seeds=seeds,
-            device=device,
-            threads=threads,
-            progress=progress,
-        )
-    _print_table(results, name)
-    for failure in failures:
-        console.print(f"{failure.run} failed: {failure.reason}", style="red", markup=False, soft_wrap=True)
-    if failures:
-        raise typer.Exit(1)
-
-
 def report(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Names of tables; by default all tables that have records.")
+        list[str] | None,
+        typer.Argument(help="Names of tables; by default all tables that have records.", autocompletion=table_names),
     ] = None,
     results: Results = Path("results"),
     out: Annotated[Path | None, typer.Option(help="Folder to write report.md and its plots to.")] = None,
+    json: Json = False,
 ) -> None:
     """Print tables with the paper's numbers and ours. With --out, write them as Markdown with plots."""
     from pfgnn.report.tables import markdown, table_lines, tables_with_records
@@ -89,8 +60,11 @@ def report(
     chosen = names or tables_with_records(results)
     if not chosen:
         raise InputError(f"{results} must hold records, which `pfgnn reproduce NAME` writes, but it holds none")
-    for name in chosen:
-        _print_table(results, name)
+    if json:
+        print_json({name: [line._asdict() for line in table_lines(results, name)] for name in chosen})
+    else:
+        for name in chosen:
+            print_table(results, name)
     if out is not None:
         from pfgnn.files import write_atomically
         from pfgnn.report.plots import plot_table
@@ -98,7 +72,8 @@ def report(
         parts = [markdown(name, table_lines(results, name), plot_table(results, name, out)) for name in chosen]
         text = "\n".join(["# The paper's tables and ours\n", *parts])
         write_atomically(out / "report.md", lambda temporary: temporary.write_text(text))
-        console.print(f"Wrote {out}/report.md and its plots.", markup=False)
+        if not json:
+            console.print(f"Wrote {out}/report.md and its plots.", markup=False)
 
 
 def curves(
@@ -116,7 +91,21 @@ def curves(
     console.print(f"Wrote {out}.", markup=False)
 
 
-def _print_table(results: Path, name: str) -> None:
+def _table_object(name: str, spec: "TableSpec") -> dict[str, Any]:
+    """A table and its rows for JSON."""
+    rows = [
+        {"row": row.name, "title": row.title, "config": row.config, "runs": len(row.run_keys())} for row in spec.rows
+    ]
+    return {"table": name, "title": spec.title, "rows": rows}
+
+
+def print_table(results: Path, name: str) -> None:
+    """Print a table with the paper's numbers and ours.
+
+    Args:
+        results: Folder of the records.
+        name: Name of the table.
+    """
     from pfgnn.experiments.tables import TABLES
     from pfgnn.report.tables import HEADER, command, table_lines
 

@@ -12,7 +12,7 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns, fitting
-from pfgnn.cli.console import console, make_table
+from pfgnn.cli.console import Json, console, make_table, print_json
 from pfgnn.cli.stopping import going_on
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.errors import InputError, shown
@@ -25,11 +25,21 @@ if TYPE_CHECKING:
     from pfgnn.training.metrics_file import Status
 
 Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
-Directory = Annotated[Path, typer.Argument(help="Run directory that `pfgnn train` wrote.")]
+Imports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import",
+        help="Module with a backbone of your own that the config names, such as my_package.my_module. It is imported, "
+        "so its code runs. Repeatable.",
+    ),
+]
+Directory = Annotated[Path, typer.Argument(help="Run directory of `pfgnn train`, or model folder of `pfgnn fit`.")]
 
 
 def train(
-    config: Annotated[Path, typer.Argument(help="Config file (YAML), such as configs/csl.yaml.")],
+    config: Annotated[
+        Path, typer.Argument(help="Config file (YAML), or name of a config that `pfgnn configs` lists, such as csl.")
+    ],
     out: Annotated[Path | None, typer.Option(help="Run directory to write; by default runs/CONFIG-seedN.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting, such as model.particles=16. Repeatable.")
@@ -43,6 +53,7 @@ def train(
     device: Device = "auto",
     threads: Threads = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write metrics for TensorBoard too.")] = False,
+    imports: Imports = None,
 ) -> None:
     """Train a model and test it. --resume continues a stopped run; on a CPU the result is as without the stop."""
     from pfgnn.experiments.config_file import read_config
@@ -59,8 +70,10 @@ def train(
 
     with going_on("--resume", instead_of=["--resume-previous"]):
         use_threads(threads)
+        from pfgnn.experiments.backbones import import_trusted
         from pfgnn.experiments.run import run
 
+        import_trusted(imports or [])
         with progress_bar() as report:
             record = run(chosen, out, device=device, resume=start, tensorboard=tensorboard, report=report)
     with reading(out / RECORD, "be the record of a run"):  # a finished run prints the record that it finds
@@ -85,6 +98,8 @@ def evaluate(
     ] = None,
     device: Device = "auto",
     threads: Threads = None,
+    json: Json = False,
+    imports: Imports = None,
 ) -> None:
     """Test a trained model again, and compare the numbers with the recorded ones."""
     from pfgnn.experiments.run_directory import read_record, read_run_config
@@ -99,12 +114,18 @@ def evaluate(
     check_data(data)
 
     use_threads(threads)
+    from pfgnn.experiments.backbones import import_trusted
     from pfgnn.experiments.finished_run import evaluate_run
 
+    import_trusted(imports or [])
     found = evaluate_run(directory, device=device, overrides=overrides)
+    comparable = not any(override.startswith("evaluation.") for override in overrides)
+    same = all(found[key] == recorded[key] for key in ("results", "pairs")) if comparable else None
+    if json:
+        print_json({**found, "same_as_record": same})
+        return
     print_results(found)
-    if not any(override.startswith("evaluation.") for override in overrides):
-        same = all(found[key] == recorded[key] for key in ("results", "pairs"))
+    if same is not None:
         how = "identical" if same else f"different; the record was made on {recorded['device']}"
         console.print(f"Compared with the record: {how}.", markup=False)
 

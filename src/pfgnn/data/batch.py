@@ -2,15 +2,22 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from pfgnn.data.batch_checks import (
+    check_edges,
+    check_ends,
+    check_finite,
+    check_key,
+    check_types,
+    count_graphs,
+    count_nodes,
+)
 from pfgnn.errors import InputError, InputTypeError
-from pfgnn.graphs.convert import check_dense
 from pfgnn.ops.segments import Segments, make_segments
 from pfgnn.ops.side_stream import beside, joined
 
@@ -56,6 +63,11 @@ class GraphBatch:
         self.x, self.edge_attr, self.y, self.pos = x, edge_attr, y, pos
         self.graph_key, self.node_key = graph_key, node_key
         self.padding, self.node_level = padding, node_level
+        # Made when first used. A cached_property would be shorter, but in Python 3.11 torch.compile cannot trace it.
+        self._nodes: Segments | None = None
+        self._sources: Segments | None = None
+        self._targets: Segments | None = None
+        self._sizes: Tensor | None = None
 
     @classmethod
     def from_tensors(
@@ -65,32 +77,42 @@ class GraphBatch:
         edge_attr: Tensor | None = None,
         batch: Tensor | None = None,
         *,
+        batch_size: int | None = None,
         graph_key: Tensor | None = None,
         node_key: Tensor | None = None,
     ) -> "GraphBatch":
         """Make a batch from the tensors that a PyG model takes: check them and sort the edges by target.
+
+        While torch.compile or torch.export traces the call, only types and shapes are checked, because a look at the
+        values would break the traced graph.
 
         Args:
             x: Node features, shape [N, F]. May be None if ``batch`` is given, which then sets the number of nodes.
             edge_index: Directed edges, shape [2, E]. An undirected edge is given in both directions.
             edge_attr: Edge features, shape [E, Fe].
             batch: Graph number of each node, shape [N], sorted. None for one graph.
+            batch_size: Number of graphs G. None: it is counted.
             graph_key: A number per graph, shape [G], see the class.
             node_key: A number per node, shape [N], see the class.
         """
-        _check_types(x=x, edge_index=edge_index, edge_attr=edge_attr, batch=batch)
-        num_nodes = _num_nodes(x, batch)
-        _check_edges(edge_index, edge_attr, num_nodes)
+        check_types(x=x, edge_index=edge_index, edge_attr=edge_attr, batch=batch)
+        num_nodes = count_nodes(x, batch)
+        check_edges(edge_index, edge_attr)
         if batch is None:
-            batch = torch.zeros(num_nodes, dtype=torch.int64, device=edge_index.device)
-        num_graphs = _count_graphs(edge_index, batch)
-        _check_finite("x", x, batch)
-        _check_finite("edge_attr", edge_attr, batch[edge_index[0]])
+            batch, batch_size = torch.zeros(num_nodes, dtype=torch.int64, device=edge_index.device), batch_size or 1
+        tracing = torch.compiler.is_compiling()
+        if tracing:
+            num_graphs = int(batch[-1]) + 1 if batch_size is None else batch_size
+        else:
+            check_ends(edge_index, num_nodes)
+            num_graphs = count_graphs(edge_index, batch, batch_size)
+            check_finite("x", x, batch)
+            check_finite("edge_attr", edge_attr, batch[edge_index[0]])
         for name, key, length in (("graph_key", graph_key, num_graphs), ("node_key", node_key, num_nodes)):
             if key is not None:
-                _check_key(name, key, length)
+                check_key(name, key, length)
         target = edge_index[1]
-        if (target[1:] < target[:-1]).any():
+        if tracing or (target[1:] < target[:-1]).any():
             order = target.argsort(stable=True)
             edge_index = edge_index[:, order]
             edge_attr = None if edge_attr is None else edge_attr[order]
@@ -104,8 +126,16 @@ class GraphBatch:
         if x is None and batch is None and data.num_nodes is not None:
             device = None if data.edge_index is None else data.edge_index.device
             batch = torch.zeros(data.num_nodes, dtype=torch.int64, device=device)
-        made = cls.from_tensors(x, data.edge_index, own["edge_attr"], batch, graph_key=own["graph_key"])
+        batch_size = getattr(data, "num_graphs", None) if torch.compiler.is_compiling() else None
+        made = cls.from_tensors(
+            x, data.edge_index, own["edge_attr"], batch, batch_size=batch_size, graph_key=own["graph_key"]
+        )
         return made.with_fields(y=own["y"], pos=own["pos"])
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes N."""
+        return self.batch.shape[0]  # torch.export cannot trace len(self.batch)
 
     @property
     def real_graphs(self) -> int:
@@ -120,15 +150,20 @@ class GraphBatch:
         """All fields that are tensors, by name."""
         return {name: value for name in FIELDS if isinstance(value := getattr(self, name), Tensor)}
 
-    @cached_property
+    @property
     def nodes(self) -> Segments:
         """The nodes of each graph."""
-        return make_segments(self.batch, self.num_graphs, ordered=True)
+        if self._nodes is None:
+            self._nodes = make_segments(self.batch, self.num_graphs, ordered=True)
+        return self._nodes
 
-    @cached_property
+    @property
     def sources(self) -> Segments:
         """The edges that leave each node."""
-        return make_segments(self.edge_index[0], len(self.batch), ordered=False, other=self.edge_index[1])
+        if self._sources is None:
+            source, target = self.edge_index
+            self._sources = make_segments(source, self.num_nodes, ordered=False, other=target)
+        return self._sources
 
     @contextmanager
     def edges_being_sorted(self) -> Iterator[None]:
@@ -138,15 +173,19 @@ class GraphBatch:
                 _ = self.sources
             yield
 
-    @cached_property
+    @property
     def targets(self) -> Segments:
         """The edges that reach each node."""
-        return make_segments(self.edge_index[1], len(self.batch), ordered=True)
+        if self._targets is None:
+            self._targets = make_segments(self.edge_index[1], self.num_nodes, ordered=True)
+        return self._targets
 
-    @cached_property
+    @property
     def sizes(self) -> Tensor:
         """Number of nodes of each graph, shape [G]."""
-        return self.nodes.counts
+        if self._sizes is None:
+            self._sizes = self.nodes.counts
+        return self._sizes
 
     @property
     def first(self) -> Tensor:
@@ -162,6 +201,7 @@ def as_batch(
     edge_index: Tensor | None,
     edge_attr: Tensor | None,
     batch: Tensor | None,
+    batch_size: int | None,
     graph_key: Tensor | None,
     node_key: Tensor | None,
 ) -> GraphBatch:
@@ -172,6 +212,7 @@ def as_batch(
         edge_index: Directed edges, shape [2, E]. Must be None if x is a GraphBatch or a ``Data``.
         edge_attr: Edge features, shape [E, Fe]. Must be None if x is a GraphBatch or a ``Data``.
         batch: Graph number of each node, shape [N]. Must be None if x is a GraphBatch or a ``Data``.
+        batch_size: Number of graphs, see GraphBatch. Must be None if x is a GraphBatch or a ``Data``.
         graph_key: A number per graph, shape [G], see GraphBatch. Replaces the graph_key of x.
         node_key: A number per node, shape [N], see GraphBatch. Replaces the node_key of x.
     """
@@ -182,89 +223,14 @@ def as_batch(
             )
         if edge_index is None:
             raise InputError("edge_index must be given, unless a GraphBatch or a PyG Data holds it")
-        return GraphBatch.from_tensors(x, edge_index, edge_attr, batch, graph_key=graph_key, node_key=node_key)
-    for name, value in (("edge_index", edge_index), ("edge_attr", edge_attr), ("batch", batch)):
+        return GraphBatch.from_tensors(
+            x, edge_index, edge_attr, batch, batch_size=batch_size, graph_key=graph_key, node_key=node_key
+        )
+    given = {"edge_index": edge_index, "edge_attr": edge_attr, "batch": batch, "batch_size": batch_size}
+    for name, value in given.items():
         if value is not None:
             raise InputError(f"{name} must not be given together with a {type(x).__name__}, which has its own")
     graph = x if isinstance(x, GraphBatch) else GraphBatch.from_pyg(x)
-    keys = {"graph_key": (graph_key, graph.num_graphs), "node_key": (node_key, len(graph.batch))}
-    given = {name: _check_key(name, key, length) for name, (key, length) in keys.items() if key is not None}
-    return graph.with_fields(**given) if given else graph
-
-
-def _check_types(**arguments: Any) -> None:
-    for name, value in arguments.items():
-        if not isinstance(value, Tensor) and (value is not None or name == "edge_index"):
-            raise InputTypeError(f"{name} must be a torch tensor, but it is a {type(value).__name__}")
-        if value is not None:
-            check_dense(name, value)
-
-
-def _check_edges(edge_index: Tensor, edge_attr: Tensor | None, num_nodes: int) -> None:
-    if edge_index.dtype != torch.int64:
-        raise InputTypeError(f"edge_index must have dtype int64, but it has {_name(edge_index)}")
-    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-        raise InputError(f"edge_index must have shape [2, E], but it has {list(edge_index.shape)}")
-    if edge_index.numel() and not (int(edge_index.min()) >= 0 and int(edge_index.max()) < num_nodes):
-        low, high = int(edge_index.min()), int(edge_index.max())
-        raise InputError(f"edge_index must lie in 0..{num_nodes - 1} for {num_nodes} nodes, but it spans {low}..{high}")
-    if edge_attr is not None and edge_attr.shape[:1] != edge_index.shape[1:]:
-        raise InputError(
-            f"edge_attr must have one row for each of {edge_index.shape[1]} edges, "
-            f"but its shape is {list(edge_attr.shape)}"
-        )
-
-
-def _check_finite(name: str, values: Tensor | None, graph: Tensor) -> None:
-    """Raise an error if values [R, ...] hold NaN or infinity. ``graph`` [R] is the graph of each row."""
-    if values is not None and not (finite := values.isfinite()).all():
-        row = int((~finite.reshape(len(finite), -1).all(1)).nonzero()[0])
-        raise InputError(f"{name} must be finite, but in graph {int(graph[row])} it holds NaN or infinity")
-
-
-def _check_key(argument: str, key: Tensor, length: int) -> Tensor:
-    """Return the key. Raise an error unless it is int64 of the right length."""
-    if not isinstance(key, Tensor):
-        raise InputTypeError(f"{argument} must be a torch tensor, but it is a {type(key).__name__}")
-    if key.dtype != torch.int64:
-        raise InputTypeError(f"{argument} must have dtype int64, but it has {key.dtype}")
-    if key.shape != (length,):
-        raise InputError(f"{argument} must have shape {[length]}, but it has {list(key.shape)}")
-    return key
-
-
-def _num_nodes(x: Tensor | None, batch: Tensor | None) -> int:
-    if x is None and batch is None:
-        raise InputError("x is None, so batch must be given to say how many nodes there are")
-    if x is not None and x.is_complex():
-        raise InputTypeError(f"x must hold real numbers, but it has dtype {_name(x)}")
-    if x is not None and x.dim() != 2:
-        raise InputError(f"x must have shape [N, F], but it has {list(x.shape)}")
-    if batch is not None and batch.dtype != torch.int64:
-        raise InputTypeError(f"batch must have dtype int64, but it has {_name(batch)}")
-    if batch is not None and batch.dim() != 1:
-        raise InputError(f"batch must have shape [N], but it has {list(batch.shape)}")
-    if x is not None and batch is not None and len(x) != len(batch):
-        raise InputError(f"batch must have one entry per node, but it has {len(batch)} for {len(x)} rows of x")
-    num_nodes = max(0 if x is None else len(x), 0 if batch is None else len(batch))
-    if num_nodes == 0:
-        raise InputError("the batch is empty: x must hold at least one node")
-    return num_nodes
-
-
-def _count_graphs(edge_index: Tensor, batch: Tensor) -> int:
-    if (batch[1:] < batch[:-1]).any() or int(batch[0]) < 0:
-        raise InputError("batch must be sorted and not negative, but it is not")
-    gaps = (batch[1:] - batch[:-1] > 1).nonzero()
-    if len(gaps) or int(batch[0]) > 0:
-        missing = int(batch[gaps[0]]) + 1 if len(gaps) and int(batch[0]) == 0 else 0
-        raise InputError(f"batch must name every graph from 0 on, but graph {missing} has no node")
-    crossing = batch[edge_index[0]] != batch[edge_index[1]]
-    if crossing.any():
-        u, v = edge_index[:, crossing][:, 0].tolist()
-        raise InputError(f"edge_index must stay within a graph, but edge ({u}, {v}) joins two graphs of batch")
-    return int(batch[-1]) + 1
-
-
-def _name(tensor: Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
+    keys = {"graph_key": (graph_key, graph.num_graphs), "node_key": (node_key, graph.num_nodes)}
+    own = {name: check_key(name, key, length) for name, (key, length) in keys.items() if key is not None}
+    return graph.with_fields(**own) if own else graph

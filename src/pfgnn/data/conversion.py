@@ -172,11 +172,21 @@ def find_categories(source: Source, datasets: Iterable[Dataset]) -> Categories:
     """
     if source.features is not None:
         return source.features.node_categories, source.features.edge_categories
+    return integer_categories(datasets)
+
+
+def integer_categories(datasets: Iterable[Dataset], most: int | None = None) -> Categories:
+    """The number of categories of each column of x and of edge_attr, if all values are integers from 0; else None.
+
+    Args:
+        datasets: All graphs, in one or several datasets.
+        most: Integers from this one on are numbers, not categories.
+    """
     found: list[list[tuple[int, ...] | None]] = [[], []]
     for dataset in datasets:
         for kinds, values in zip(found, (dataset.x, dataset.edge_attr), strict=True):
             if values is not None and values.size:
-                whole = values.dtype.kind in "iu" and values.min() >= 0
+                whole = values.dtype.kind in "iu" and values.min() >= 0 and (most is None or values.max() < most)
                 kinds.append(tuple((values.max(axis=0).astype(np.int64) + 1).tolist()) if whole else None)
     return _largest(found[0]), _largest(found[1])
 

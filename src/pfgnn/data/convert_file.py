@@ -81,7 +81,7 @@ def convert_file(
     splits, about = _draw_parts(dataset.name, len(dataset), shares, seed)
     dataset = replace(dataset, splits=splits, about={**dataset.about, **about})
     dataset.save(target)
-    _write_rejects(rejects, lines)
+    write_rejects(rejects, lines)
     return Outcome(len(dataset), len(lines), lines[:SHOWN], dict(dataset.about))
 
 
@@ -118,7 +118,7 @@ def _convert_large(
     decided = decided._replace(about={**decided.about, **about})
     finished = (conversion.finish(dataset, source, decided, categories) for dataset in unfinished.datasets())
     shards = write_shards(out, finished, splits)
-    _write_rejects(rejects, unfinished.rejects())
+    write_rejects(rejects, unfinished.rejects())
     rejected = sum(stored.rejects for stored in unfinished.blocks)
     first = list(islice(unfinished.rejects(), SHOWN))
     unfinished.remove()
@@ -151,7 +151,9 @@ def _is_full(block: Sequence[Piece]) -> bool:
     return sum(piece.lines for piece in block) >= LINES or sum(array.nbytes for array in arrays) >= BYTES
 
 
-def _write_rejects(path: str | Path | None, rejects: Iterable[Reject]) -> None:
+def write_rejects(path: str | Path | None, rejects: Iterable[Reject]) -> None:
+    """Write rejected lines to a file, each as "line N: reason". Does nothing if ``path`` is None."""
+
     def write(temporary: Path) -> None:
         with temporary.open("w") as file:
             file.writelines(f"line {reject.line}: {reject.reason}\n" for reject in rejects)

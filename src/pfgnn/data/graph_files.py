@@ -177,15 +177,27 @@ def _beside(lines: Callable[[], Items], labels: Path) -> Items:
 
 def read_json_lines(file: Path) -> Source:
     """Read a file with one JSON object per line."""
-    lines = partial(_lines, file)
+    lines = partial(json_lines, file)
     return Source(sum(1 for _ in lines()), lines, _json_sample)
 
 
-def _lines(file: Path) -> Items:
+def json_lines(file: Path) -> Iterator[tuple[int, str]]:
+    """The number and the content of each line that is not blank."""
     return ((number, line.rstrip("\r\n")) for number, line in enumerate(text_lines(file), start=1) if line.strip())
 
 
 def _json_sample(line: str) -> Sample:
+    graph, y = read_json_graph(line)
+    return _sample(graph, y)
+
+
+def read_json_graph(line: str, labelled: bool = True) -> tuple[Graph, list[float]]:
+    """The graph of a JSON line, and its targets.
+
+    Args:
+        line: See :class:`pfgnn.data.conversion.Conversion`.
+        labelled: Whether the line must have targets. If not, its y is not read.
+    """
     try:
         content = json.loads(line)
     except json.JSONDecodeError as error:
@@ -194,19 +206,25 @@ def _json_sample(line: str) -> Sample:
         raise InputError("a graph must be an object of JSON, but this is nested too deeply") from None
     if not isinstance(content, dict):
         raise InputError(f"a graph must be an object of JSON, but this is {shown(content)}")
-    if not {"num_nodes", "edges", "y"} <= content.keys() <= {"num_nodes", "edges", "y", "x", "edge_attr"}:
+    needed = {"num_nodes", "edges", *(["y"] if labelled else [])}
+    if not needed <= content.keys() <= {"num_nodes", "edges", "y", "x", "edge_attr"}:
         found = list_columns(sorted(content))
-        raise InputError(f"the keys must be num_nodes, edges, y and, if wanted, x and edge_attr, but are: {found}")
+        keys = "num_nodes, edges, y and, if wanted, x and edge_attr"
+        keys = keys if labelled else "num_nodes, edges and, if wanted, x, edge_attr and y"
+        raise InputError(f"the keys must be {keys}, but are: {found}")
     check_claimed_nodes(check_num_nodes(content["num_nodes"]), len(line))
     edges = _rows("edges", content["edges"])
     x, edge_attr = (None if content.get(name) is None else _rows(name, content[name]) for name in ("x", "edge_attr"))
+    graph = Graph(content["num_nodes"], edges, x, edge_attr)
+    if not labelled:
+        return graph, []
     given = content["y"] if isinstance(content["y"], list) else [content["y"]]
     if not given or not all(type(value) in (int, float, type(None)) for value in given):
         raise InputError(f"y must be a number, null or a list of them, but it is {shown(content['y'])}")
     y = [math.nan if value is None else float(value) for value in given]
     if any(value is not None and not math.isfinite(value) for value in given):
         raise InputError(f"y must be finite, or null if it is unknown, but it is {shown(content['y'])}")
-    return _sample(Graph(content["num_nodes"], edges, x, edge_attr), y)
+    return graph, y
 
 
 def _rows(name: str, value: object) -> Array:

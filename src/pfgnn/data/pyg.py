@@ -53,8 +53,10 @@ def from_pyg(
     found = stack("y", [_rows(graph, "y", node_level) for graph in graphs]) if y is None else y
     if found is None:
         raise InputError("data must have y, but no graph has it")
-    key = stack("graph_key", [_rows(graph, "graph_key") for graph in graphs])
-    if key is not None:
+    keys = [_rows(graph, "graph_key") for graph in graphs]
+    if any(key is not None for key in keys):  # the first graph of a dataset, taken alone, has key 0 and does not say so
+        keys = [np.zeros((1, 1), dtype=np.int64) if key is None else key for key in keys]
+    if (key := stack("graph_key", keys)) is not None:
         parts = {"key": key[:, 0], **parts}
     targets = as_targets(found)
     return Dataset.from_arrays(

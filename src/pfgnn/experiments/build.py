@@ -11,15 +11,14 @@ from pfgnn.data import Dataset, load
 from pfgnn.data.known_targets import labelled
 from pfgnn.data.shards import Shards, open_packed
 from pfgnn.errors import InputError, shown
+from pfgnn.experiments.backbones import check_parts, make_backbone, reads_edges
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.model_inputs import Inputs, describe
 from pfgnn.experiments.prepare import prepare
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.model import PFGNN, Exchange, SoftResampling, StraightThrough
-from pfgnn.model.backbones.stack import Stack
 from pfgnn.model.readout import Readout
 from pfgnn.model.registries import (
-    BACKBONES,
     INDIVIDUALISATIONS,
     OBSERVATIONS,
     POLICIES,
@@ -32,8 +31,14 @@ from pfgnn.model.rivals import PPGN, RNI, Alone
 __all__ = ["Inputs", "adapt", "build_model", "describe", "load_data", "part", "parts", "reads_edges"]
 
 
-def load_data(config: DataConfig, model: ModelConfig) -> Dataset | Shards:
-    """Load the dataset of a config, by name or from a path, and prepare it with :func:`adapt`."""
+def load_data(config: DataConfig, model: ModelConfig, backbone: nn.Module | None = None) -> Dataset | Shards:
+    """Load the dataset of a config, by name or from a path, and prepare it with :func:`adapt`.
+
+    Args:
+        config: Settings of the data.
+        model: Settings of the model.
+        backbone: The backbone, if it was given as an object.
+    """
     if config.file is not None:
         if config.options:
             raise InputError(f"data.options must be empty for a packed file, but it is {config.options}")
@@ -41,18 +46,14 @@ def load_data(config: DataConfig, model: ModelConfig) -> Dataset | Shards:
     else:
         dataset = load(config.name, **config.options)
     if isinstance(dataset, Shards):
-        return replace(dataset, change=lambda graphs, whole: prepare(graphs, config, reads_edges(model), cached=whole))
-    return adapt(dataset, config, model)
+        edges = reads_edges(model, backbone)
+        return replace(dataset, change=lambda graphs, whole: prepare(graphs, config, edges, cached=whole))
+    return adapt(dataset, config, model, backbone)
 
 
-def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig) -> Dataset:
+def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig, backbone: nn.Module | None = None) -> Dataset:
     """Prepare a dataset for a model, see :func:`pfgnn.experiments.prepare.prepare`."""
-    return prepare(dataset, config, reads_edges(model))
-
-
-def reads_edges(config: ModelConfig) -> bool:
-    """Whether a model reads edge features."""
-    return config.kind == "ppgn" or BACKBONES[config.backbone].edge_features != "unread"
+    return prepare(dataset, config, reads_edges(model, backbone))
 
 
 def parts(config: DataConfig, dataset: Dataset | Shards) -> dict[str, IntArray]:
@@ -105,20 +106,21 @@ def part(name: str, fold: int | None, dataset: Dataset | Shards) -> IntArray:
     raise InputError(f"a part of {dataset.name} must be one of {allowed}, but it is {shown(name)}{without}")
 
 
-def build_model(config: ModelConfig, inputs: Inputs, seed: int) -> nn.Module:
+def build_model(config: ModelConfig, inputs: Inputs, seed: int, backbone: nn.Module | None = None) -> nn.Module:
     """Build the model for a dataset, on the CPU.
 
     Args:
         config: Settings of the model.
         inputs: Features and task of the dataset, see :func:`describe`.
         seed: Seed of the parameters. The state of torch's own random generator does not matter.
+        backbone: The backbone, if it was given as an object. It is copied.
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        return _model(config, inputs)
+        return _model(config, inputs, backbone)
 
 
-def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
+def _model(config: ModelConfig, inputs: Inputs, given: nn.Module | None) -> nn.Module:
     common: dict[str, Any] = {
         "out_channels": inputs.task.outputs,
         "in_channels": inputs.in_channels,
@@ -128,7 +130,9 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
     }
     if config.kind == "ppgn":
         return PPGN(config.width, layers=config.layers, **common)
-    backbone = _backbone(config, config.layers, inputs)
+    backbone = make_backbone(config, config.layers, inputs, given)
+    check_parts(config, backbone)
+    common["width"] = config.width
     if config.kind == "rni":
         return RNI(backbone, share=config.share, particles=config.particles, **common)
     if config.steps == 0:
@@ -143,7 +147,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         "alpha": config.alpha,
         "inner": SoftResampling(config.alpha),
     }
-    policy_backbone = {"backbone": lambda: _backbone(replace(config, dropout=0.0), step_layers, inputs)}
+    policy_backbone = {"backbone": lambda: make_backbone(replace(config, dropout=0.0), step_layers, inputs, given)}
     policy = POLICIES.make(config.policy, settings, lazy=policy_backbone)
     mark = INDIVIDUALISATIONS.make(config.individualise, settings)
     told = config.exchange
@@ -153,7 +157,7 @@ def _model(config: ModelConfig, inputs: Inputs) -> nn.Module:
         backbone,
         steps=T,
         particles=config.particles,
-        step_backbone=_backbone(config, step_layers, inputs),
+        step_backbone=make_backbone(config, step_layers, inputs, given),
         share_steps=config.share_steps,
         mask_used=config.mask_used,
         policy=policy,
@@ -183,25 +187,3 @@ def _readout(config: ModelConfig, inputs: Inputs) -> Readout:
 
 def _level(inputs: Inputs) -> str:
     return "node" if inputs.task.level == "node" else "graph"  # pairs are compared by the outputs of their graphs
-
-
-def _backbone(config: ModelConfig, layers: int, inputs: Inputs) -> Stack:
-    if BACKBONES[config.backbone].edge_features == "needed" and inputs.edge_channels is None:
-        raise InputError(
-            f"model.backbone must be one that needs no edge features, such as gin, because {inputs.name} has none, "
-            f"but it is {config.backbone}"
-        )
-    always = {
-        "width": config.width,
-        "layers": layers,
-        "norm": config.norm,
-        "residual": config.residual,
-        "feed_forward": config.feed_forward,
-        "dropout": config.dropout,
-    }
-    settings = {
-        "towers": config.towers,
-        "mean_log_degree": inputs.mean_log_degree,
-        "edges": inputs.edge_channels is not None,
-    }
-    return BACKBONES.make(config.backbone, settings, always)

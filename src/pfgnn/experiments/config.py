@@ -1,11 +1,12 @@
 """The settings of a run, as typed dataclasses. `config_file` reads them from YAML."""
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.setting_types import (
     BelowOne,
     Controls,
@@ -38,6 +39,11 @@ __all__ = [
     "TrainingConfig",
     "check_together",
 ]
+
+
+GIVEN = "given"  # the backbone of a run whose module was given in Python
+NAME = r"[^\W\d]\w*"
+OWN_BACKBONE = re.compile(rf"{GIVEN}|{NAME}(\.{NAME})*:{NAME}")  # or an import path, such as package.module:Class
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,9 @@ class ModelConfig:
     Args:
         kind: "pfgnn" for PF-GNN, or another model to compare it with: "rni" (random node initialisation) or "ppgn"
             (PPGN, as strong as 3-WL). "ppgn" uses only ``width``, ``layers`` and ``pool``.
-        backbone: GNN of "pfgnn" and "rni", such as "gin", "gine" or "pna".
+        backbone: GNN of "pfgnn" and "rni", such as "gin", "gine" or "pna"; or the import path of a class of your own,
+            such as "my_package.my_module:MyGNN", see docs/pyg.md; or "given" for a module that is given in Python.
+        backbone_options: Arguments of the constructor of a class of your own.
         width: D, size of a node embedding.
         layers: GNN layers before the first step.
         step_layers: GNN layers in each step; None for as many as ``layers``.
@@ -134,7 +142,8 @@ class ModelConfig:
     """
 
     kind: Literal["pfgnn", "rni", "ppgn"] = "pfgnn"
-    backbone: Annotated[str, PartName("backbone")] = "gin"
+    backbone: Annotated[str, PartName("backbone", OWN_BACKBONE)] = "gin"
+    backbone_options: dict[str, Any] = field(default_factory=dict, hash=False)
     width: Width = 64
     layers: Layers = 3
     step_layers: Layers | None = None
@@ -249,6 +258,11 @@ def check_together(config: Config) -> None:
         raise InputError(
             f"training.entropy must be 0 with model.sampling independent, but it is {training.entropy}; "
             "only distinct and top support it"
+        )
+    if model.backbone_options and ":" not in model.backbone:
+        raise InputError(
+            f"model.backbone_options must be empty with model.backbone {model.backbone}, but it is "
+            f"{shown(model.backbone_options)}; only a class of your own has options"
         )
     if model.second_moment and model.readout != "mean":
         raise InputError(f"model.readout must be mean if model.second_moment is true, but it is {model.readout}")

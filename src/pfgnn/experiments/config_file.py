@@ -11,6 +11,7 @@ import yaml
 
 from pfgnn.errors import InputError, InputTypeError, nearest, shown
 from pfgnn.experiments.config import Config, check_together
+from pfgnn.experiments.shipped import find_config, similar_configs
 from pfgnn.experiments.yaml_text import MOST_LEVELS, load_yaml
 from pfgnn.files import ending, read_text, write_atomically
 from pfgnn.setting_types import Limit, PartName
@@ -30,11 +31,12 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
     """Read a config from a YAML file.
 
     Args:
-        path: The file. Its key ``base`` may name another config, relative to this file. Then values that this file does
-            not set are those of the base.
+        path: The file, or the name of a config that comes with pfgnn, such as "ours/zinc". The file's key ``base`` may
+            name another config, relative to this file or shipped. Then values that this file does not set are those
+            of the base.
         overrides: Changes of single settings, such as "model.particles=16". The value is parsed as YAML.
     """
-    mapping = _without_retired(_read_file(Path(path), ()))
+    mapping = read_settings(path)
     try:
         config: Config = _parse(Config, mapping, "")
         if not overrides:
@@ -43,8 +45,17 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> Config:
     except (TypeError, ValueError) as error:
         raise type(error)(f"{path}: {error}") from None
     for override in overrides:
-        _override(mapping, override)
+        apply_override(mapping, override)
     return parse_config(mapping)
+
+
+def read_settings(path: str | Path) -> dict[str, Any]:
+    """The settings that a config and its bases set, as nested dictionaries. They are not checked.
+
+    Args:
+        path: See :func:`read_config`.
+    """
+    return _without_retired(_read_file(find_config(path), ()))
 
 
 def parse_config(mapping: Mapping[str, Any]) -> Config:
@@ -86,7 +97,9 @@ def _read_file(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
         text = read_text(path)
     except OSError as error:
         wanted = f"{path}, the base of {above[-1].name}," if above else path
-        raise type(error)(f"{wanted} must be a config that can be read, but {error.strerror}") from None
+        names = similar_configs(path)
+        near = f"did you mean {' or '.join(names)}?" if names else "`pfgnn configs` lists those that come with pfgnn"
+        raise type(error)(f"{wanted} must be a config that can be read, but {error.strerror}; {near}") from None
     content = load_yaml(text, str(path))
     if not isinstance(content, dict):
         raise InputTypeError(
@@ -97,7 +110,7 @@ def _read_file(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
         return content
     if not isinstance(base, str) or "\0" in base:
         raise InputTypeError(f"{path}: base must be the name of a file, but it is {shown(base)}")
-    return _merge(_read_file(path.parent / base, (*above, path.resolve())), content)
+    return _merge(_read_file(find_config(base, path.parent), (*above, path.resolve())), content)
 
 
 def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
@@ -118,19 +131,31 @@ def _without_retired(mapping: Mapping[str, Any]) -> dict[str, Any]:
     return left
 
 
-def _override(mapping: dict[str, Any], override: str) -> None:
+def apply_override(mapping: dict[str, Any], override: str) -> None:
+    """Change one setting of nested dictionaries, in place. See :func:`read_config`."""
     key, equals, text = override.partition("=")
     if not equals or not all(key.split(".")):
         raise InputError(f"an override must look like model.particles=16, but it is {shown(override)}")
-    *sections, last = key.split(".")
-    if len(sections) > MOST_LEVELS:
+    if key.count(".") > MOST_LEVELS:
         raise InputError(f"an override must name at most {MOST_LEVELS} levels, but it is {shown(override)}")
+    set_value(mapping, key, load_yaml(text, f"the value of {key}"))
+
+
+def set_value(mapping: dict[str, Any], key: str, value: Any) -> None:
+    """Set one setting of nested dictionaries, in place.
+
+    Args:
+        mapping: The dictionaries.
+        key: Dotted name, such as "model.particles".
+        value: Its value.
+    """
+    *sections, last = key.split(".")
     place = mapping
     for section in sections:
         if not isinstance(place.get(section), dict):  # absent or null
             place[section] = {}
         place = place[section]
-    place[last] = load_yaml(text, f"the value of {key}")
+    place[last] = value
 
 
 def _parse(hint: Any, value: Any, key: str, also: str = "") -> Any:
@@ -168,7 +193,8 @@ def _within(value: Any, limits: Iterable[Limit | PartName], key: str) -> Any:
         if isinstance(limit, PartName):
             from pfgnn.model.registries import SETTINGS  # here, because it loads torch, which is slow
 
-            _one_of(list(SETTINGS[limit.setting]), value, key)
+            if limit.others is None or not limit.others.fullmatch(value):
+                _one_of(list(SETTINGS[limit.setting]), value, key)
         elif not limit.holds(value):
             raise InputError(f"{key} must be {limit.text}, but it is {shown(value)}")
     return value

@@ -40,7 +40,7 @@ def evaluate_run(directory: Path, *, device: str = "auto", overrides: tuple[str,
 
     this = Run.open(config, device, check)
     trained = load_weights(directory, record["selected"])
-    return this.evaluate(trained.model.to(this.fabric.device), trained.scaler)
+    return this.evaluate(trained.model.to(this.devices.device), trained.scaler)
 
 
 class Trained(NamedTuple):
@@ -57,12 +57,13 @@ class Trained(NamedTuple):
     inputs: Inputs
 
 
-def load_weights(directory: Path, selected: str) -> Trained:
+def load_weights(directory: Path, selected: str, backbone: nn.Module | None = None) -> Trained:
     """Load the model of a finished run. The data is not needed.
 
     Args:
         directory: Run directory.
         selected: "best" for the best weights, otherwise the last weights are loaded.
+        backbone: The backbone, if the run was made with one that was given as an object.
     """
     path = directory / (files.BEST if selected == "best" else files.LAST)
     try:
@@ -73,7 +74,7 @@ def load_weights(directory: Path, selected: str) -> Trained:
     config = read_config(directory / CONFIG)
     with reading(path, "be the checkpoint of a run"):
         inputs = Inputs.from_json(state["identity"]["inputs"])
-        model = build_model(config.model, inputs, config.seed)
+        model = build_model(config.model, inputs, config.seed, backbone)
         files.load_model(model, files.owned("model", tensors), path)
         target = files.owned("target", tensors)
         return Trained(model.eval(), Standardise(target["mean"], target["std"]) if target else None, inputs)

@@ -1,41 +1,96 @@
-"""Graphs that the user gives in Python, as a dataset for a finished run."""
+"""Graphs that the user gives in Python, as a dataset: with targets for a fit, or without for a finished run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-from pfgnn.data.arrays import check_items
+from pfgnn.data.arrays import Array, check_items
+from pfgnn.data.conversion import integer_categories
 from pfgnn.data.dataset import Dataset
-from pfgnn.data.molecules import FEATURES, pack_molecules
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.data.molecules import FEATURES, from_smiles, pack_molecules
+from pfgnn.data.task import Task
+from pfgnn.errors import InputError, InputTypeError, MissingPackageError
 from pfgnn.experiments.needs import Needs
 from pfgnn.graphs.graph import Graph
+from pfgnn.graphs.graph6 import from_line
+from pfgnn.graphs.smiles import parse_smiles
 
 if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
 
 GivenGraph: TypeAlias = Union[str, Graph, "nx.Graph", "Data"]
+KINDS = "SMILES, graph6, Graphs, networkx graphs or PyG Data"
+LOOKED_AT = 1000  # texts that decide whether a list holds SMILES or graph6
+MOST_CATEGORIES = 1000  # integer features from here on are numbers
+
+
+def pack_labelled(graphs: Iterable[GivenGraph], y: Array, task: Task, features: str = "ogb") -> Dataset:
+    """A dataset of graphs with targets. All graphs must be of one kind.
+
+    Integer features from 0 are categories. The node attributes x0, x1, ... and the edge attributes e0, e1, ... of
+    networkx graphs are features.
+
+    Args:
+        graphs: SMILES, graph6 or sparse6 strings, Graphs, networkx graphs, PyG ``Data``, or a Dataset, whose own
+            targets are replaced.
+        y: Targets, [G, C].
+        task: What they mean.
+        features: Features of molecules: ogb, zinc or qm9.
+    """
+    if isinstance(graphs, Dataset):
+        return replace(graphs, y=y, task=task, splits={}, pairs=None, key=None)
+    items: list[Any] = check_items("graphs", graphs)
+    if not items:
+        raise InputError("graphs must hold at least one graph, but it is empty")
+    first = items[0]
+    if isinstance(first, str):
+        texts = check_items("graphs", items, str)
+        if not _are_graph6(texts):
+            return from_smiles(texts, y, features, task)
+        items[:] = _read_graph6(texts)
+        first = items[0]
+    if isinstance(first, Graph):
+        dataset = Dataset.from_graphs(items, y, task)
+    elif hasattr(first, "edge_index"):
+        dataset = replace(Dataset.from_pyg(items, task, y=y), key=None)
+    elif hasattr(first, "nodes"):
+        _, data = next(iter(first.nodes(data=True)), (None, {}))
+        *_, of_edge = next(iter(first.edges(data=True)), (None, None, {}))
+        dataset = Dataset.from_networkx(items, y, _columns("x", data), _columns("e", of_edge), task=task)
+    else:
+        raise InputTypeError(f"graphs must hold {KINDS}, but item 0 is a {type(first).__name__}")
+    nodes, edges = integer_categories([dataset], MOST_CATEGORIES)
+    return replace(dataset, node_categories=nodes, edge_categories=edges)
 
 
 def pack_graphs(graphs: Iterable[GivenGraph], needs: Needs) -> Dataset:
     """A dataset of graphs that are all of one kind. The targets are placeholders.
 
     Args:
-        graphs: SMILES, Graphs, networkx graphs or PyG ``Data``.
+        graphs: SMILES, graph6 or sparse6 strings, Graphs, networkx graphs, PyG ``Data`` or a Dataset. Texts are SMILES
+            if the run was trained on molecules.
         needs: What the run needs.
     """
+    if isinstance(graphs, Dataset):
+        y = needs.targets(graphs.node_counts.tolist())
+        return replace(graphs, y=y, task=needs.task, splits={}, pairs=None)
     items: list[Any] = check_items("graphs", graphs)
     if not items:
         raise InputError("graphs must hold at least one graph, but it is empty")
     first = items[0]
     if isinstance(first, str):
-        return _pack_smiles(check_items("graphs", items, str), needs)
+        texts = check_items("graphs", items, str)
+        if needs.molecules is not None or not _are_graph6(texts):
+            return _pack_smiles(texts, needs)
+        items[:] = _read_graph6(texts)
+        first = items[0]
     if isinstance(first, Graph):
         y = needs.targets([graph.num_nodes for graph in check_items("graphs", items, Graph)])
-        return Dataset.from_graphs(items, y, needs.task, **_categories(first, needs))
+        return Dataset.from_graphs(items, y, needs.task, **categories_of(items, needs))
     if hasattr(first, "edge_index"):
         y = needs.targets([int(graph.num_nodes) for graph in items])
-        return Dataset.from_pyg(items, needs.task, y=y, **_categories(first, needs))
+        return Dataset.from_pyg(items, needs.task, y=y, **categories_of(items, needs))
     if hasattr(first, "nodes"):
         y = needs.targets([len(graph) for graph in items])
         nodes, edges = needs.node_columns, needs.edge_columns
@@ -48,9 +103,7 @@ def pack_graphs(graphs: Iterable[GivenGraph], needs: Needs) -> Dataset:
             node_categories=needs.node_categories,
             edge_categories=needs.edge_categories,
         )
-    raise InputTypeError(
-        f"graphs must hold SMILES, Graphs, networkx graphs or PyG Data, but item 0 is a {type(first).__name__}"
-    )
+    raise InputTypeError(f"graphs must hold {KINDS}, but item 0 is a {type(first).__name__}")
 
 
 def _pack_smiles(smiles: list[str], needs: Needs) -> Dataset:
@@ -64,13 +117,53 @@ def _pack_smiles(smiles: list[str], needs: Needs) -> Dataset:
     return pack_molecules(molecules, needs.targets([len(molecule.x) for molecule in molecules]), features, needs.task)
 
 
-def _categories(graph: Any, needs: Needs) -> dict[str, Any]:
-    """The numbers of categories, if the features of a graph have as many columns."""
+def _are_graph6(texts: list[str]) -> bool:
+    """Whether texts are graph6 or sparse6: all can be read as this, and not all as SMILES."""
+    looked_at = texts[:LOOKED_AT]
+    try:
+        for text in looked_at:
+            from_line(text)
+    except ValueError:
+        return False
+    try:
+        for text in looked_at:
+            parse_smiles(text)
+    except (ValueError, MissingPackageError):
+        return True
+    return False
+
+
+def _read_graph6(texts: list[str]) -> list[Graph]:
+    graphs = []
+    for number, text in enumerate(texts):
+        try:
+            graphs.append(from_line(text))
+        except ValueError as error:
+            raise InputError(f"item {number} of graphs cannot be used: {error}") from None
+    return graphs
+
+
+def _columns(letter: str, attributes: dict[str, Any]) -> list[str] | None:
+    """The names x0, x1, ... as far as a node or edge has them; None if it has none."""
+    names: list[str] = []
+    while f"{letter}{len(names)}" in attributes:
+        names.append(f"{letter}{len(names)}")
+    return names or None
+
+
+def categories_of(graphs: Sequence[Any], needs: Needs) -> dict[str, Any]:
+    """The numbers of categories, if the features of the graphs have as many columns.
+
+    Args:
+        graphs: Graphs or PyG ``Data``. A graph without edges may lack edge features, so the first that has some counts.
+        needs: Knows the categories.
+    """
     found = {}
-    for name, values, categories in (
-        ("node_categories", graph.x, needs.node_categories),
-        ("edge_categories", graph.edge_attr, needs.edge_categories),
+    for name, feature, categories in (
+        ("node_categories", "x", needs.node_categories),
+        ("edge_categories", "edge_attr", needs.edge_categories),
     ):
+        values = next((of for graph in graphs if (of := getattr(graph, feature, None)) is not None), None)
         columns = 0 if values is None else 1 if values.ndim == 1 else values.shape[1]
         found[name] = categories if categories is not None and len(categories) == columns else None
     return found

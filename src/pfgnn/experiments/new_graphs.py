@@ -9,17 +9,20 @@ import numpy as np
 
 from pfgnn.data.convert import Reject
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.graph_files import json_lines, read_json_graph
 from pfgnn.data.molecules import FEATURES, Molecule, pack_molecules
 from pfgnn.data.shards import Shards, open_packed
+from pfgnn.data.smiles_column import find_smiles
 from pfgnn.data.table_file import SMILES, TABLES, Table, open_table
 from pfgnn.errors import InputError, shown
+from pfgnn.experiments.given_graphs import categories_of
 from pfgnn.experiments.needs import Needs
 from pfgnn.files import ending
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.graph6 import from_line, graph6_lines
 
-GRAPH6 = (".g6", ".s6")
+GRAPH6, JSON = (".g6", ".s6"), (".jsonl",)
 PIECE = 1024  # graphs that a process makes at a time, or a few more, so that a piece has whole batches
 MOST_TEXT = 2**22  # characters after which a piece ends with the next batch
 
@@ -79,31 +82,36 @@ class Source(NamedTuple):
     costly: bool
 
 
-def open_source(path: Path, needs: Needs, smiles_column: str = "smiles", fail: bool = True) -> Source:
+def open_source(path: Path, needs: Needs, smiles_column: str | None = None, fail: bool = True) -> Source:
     """Look through a file of graphs: count them, and check what can be checked without making them.
 
     Args:
-        path: File of the graphs: graph6 or sparse6 (.g6, .s6), a table with SMILES (.csv, .tsv), SMILES (.smi), or a
-            packed dataset (.pfgnn) or a folder of shards. Text files may be gzipped.
+        path: File of the graphs: graph6 or sparse6 (.g6, .s6), JSON lines (.jsonl), a table with SMILES (.csv, .tsv),
+            SMILES (.smi), or a packed dataset (.pfgnn) or a folder of shards. Text files may be gzipped.
         needs: What the graphs must be.
-        smiles_column: Name of the column of SMILES in a CSV file.
+        smiles_column: Name of the column of SMILES in a CSV file; None for the column that looks like it.
         fail: Whether a line that cannot be read is an error. Otherwise it is rejected.
     """
     if path.suffix == ".pfgnn" or path.is_dir():
         return _packed(path, needs)
     if ending(path) in GRAPH6:
-        rows: Callable[[], Iterator[tuple[int, list[str]]]] = partial(_graph6_rows, path)
-        make = partial(_make_graphs, path, needs, fail)
+        rows: Callable[[], Iterator[tuple[int, list[str]]]] = partial(_line_rows, graph6_lines, path)
+        make = partial(_make_graphs, path, needs, fail, from_line)
         count, what = sum(1 for _ in rows()), "graph"
         columns: list[str] = []
+    elif ending(path) in JSON:
+        rows = partial(_line_rows, json_lines, path)
+        make = partial(_make_graphs, path, needs, fail, _json_graph)
+        count, what, columns = sum(1 for _ in rows()), "graph", []
     elif ending(path) in (*TABLES, *SMILES):
         table = open_table(path)
         rows, columns = table.read, table.header
-        make = partial(_make_molecules, table, table.place(smiles_column), needs, fail)
-        count, what = _count(table, fail), "molecule"
         needs.check_molecules()
+        column = find_smiles(table) if smiles_column is None else smiles_column
+        make = partial(_make_molecules, table, table.place(column), needs, fail)
+        count, what = _count(table, fail), "molecule"
     else:
-        known = ", ".join((*GRAPH6, *TABLES, *SMILES, ".pfgnn"))
+        known = ", ".join((*GRAPH6, *JSON, *TABLES, *SMILES, ".pfgnn"))
         raise InputError(f"{path} must end in one of {known}, but it ends in {shown(path.suffix)}")
     if not count:
         raise InputError(f"{path} must hold one {what} per line, but it holds no {what}")
@@ -140,18 +148,31 @@ def _count(table: Table, fail: bool) -> int:
     return count
 
 
-def _graph6_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    return ((line, [body]) for line, body in graph6_lines(path))
+def _line_rows(read: Callable[[Path], Iterator[tuple[int, str]]], path: Path) -> Iterator[tuple[int, list[str]]]:
+    return ((line, [body]) for line, body in read(path))
 
 
-def _make_graphs(path: Path, needs: Needs, fail: bool, piece: Piece) -> NewGraphs:
-    """Make graphs from lines of graph6 or sparse6."""
+def _json_graph(line: str) -> Graph:
+    return read_json_graph(line, labelled=False)[0]
+
+
+def _make_graphs(path: Path, needs: Needs, fail: bool, read: Callable[[str], Graph], piece: Piece) -> NewGraphs:
+    """Make graphs from lines of text, such as graph6. ``read`` makes a graph from a line."""
 
     def pack(graphs: list[Graph], numbers: IntArray) -> Dataset:
         y = needs.targets([graph.num_nodes for graph in graphs])
-        return Dataset.from_graphs(graphs, y, needs.task, key=numbers)
+        whole = _with_edge_columns(graphs)
+        return Dataset.from_graphs(whole, y, needs.task, key=numbers, **categories_of(whole, needs))
 
-    return _make(path, needs, fail, piece._replace(rows=[]), [body for [body] in piece.rows], from_line, pack)
+    return _make(path, needs, fail, piece._replace(rows=[]), [body for [body] in piece.rows], read, pack)
+
+
+def _with_edge_columns(graphs: list[Graph]) -> list[Graph]:
+    """The graphs. Those without edges get as many columns of edge features as the others have."""
+    like = next((of.edge_attr for of in graphs if of.num_edges and of.edge_attr is not None), None)
+    if like is None:
+        return graphs
+    return [of if of.num_edges else Graph(of.num_nodes, of.edges, of.x, like[:0]) for of in graphs]
 
 
 def _make_molecules(table: Table, place: int, needs: Needs, fail: bool, piece: Piece) -> NewGraphs:

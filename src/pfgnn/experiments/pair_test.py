@@ -156,7 +156,7 @@ class _Sampler:
     def __init__(self, forward: Forward, dataset: Dataset, batch_size: int, seed: int) -> None:
         self.forward, self.seed = forward, seed
         self.batch_size = check_positive("batch_size", batch_size)
-        self.resident = Resident(dataset, forward.fabric.device)
+        self.resident = Resident(dataset, forward.devices.device)
         self.pad = self.resident.multiples(np.arange(len(dataset)), batch_size)
         self.y = torch.from_numpy(dataset.y.astype(np.float64))
         self.rng = np.random.default_rng([seed, STREAM])

@@ -1,28 +1,33 @@
 """Predict new graphs with the model of a finished run. Each prediction has a Monte Carlo standard error."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pfgnn.argument_checks import check_positive, choose
 from pfgnn.data.convert import Reject
+from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Indices, Resident
-from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError
 from pfgnn.experiments.build import reads_edges
+from pfgnn.experiments.calibration import probabilities, read_calibration
 from pfgnn.experiments.config_file import read_config
+from pfgnn.experiments.draw_mean import MeanOfDraws
 from pfgnn.experiments.finished_run import load_weights
 from pfgnn.experiments.given_graphs import GivenGraph, pack_graphs
+from pfgnn.experiments.intervals import check_intervals, too_large, with_intervals
+from pfgnn.experiments.model_folder import read_facts
 from pfgnn.experiments.needs import Needs
 from pfgnn.experiments.new_graphs import NewGraphs, open_source
 from pfgnn.experiments.prediction_table import Columns, Predictions, check_names, output_names
 from pfgnn.experiments.run_directory import CONFIG, read_record
 from pfgnn.setting_types import check_draws
-from pfgnn.training.devices import make_fabric
+from pfgnn.training.devices import open_devices
 from pfgnn.training.evaluate import Draws, Forward, predict
 from pfgnn.training.seeds import prediction_seed
 from pfgnn.workers import available_cores, ordered_map
@@ -38,46 +43,70 @@ class TrainedRun:
     on other graphs.
 
     Args:
-        directory: The run directory.
+        directory: The run directory of `pfgnn train`, or the model folder of `pfgnn fit`.
         device: "cpu", "cuda" or "auto".
+        backbone: See :func:`load_run`.
 
     Attributes:
         config: The config of the run.
         task: What the run predicts.
         names: Names of the outputs.
+        needs: What the run needs new graphs to be.
+        facts: What `pfgnn fit` found in the data; None for a run of `pfgnn train`.
+        calibration: For intervals and probabilities; None if no graphs were held out for it.
     """
 
-    def __init__(self, directory: str | Path, device: str = "auto") -> None:
+    def __init__(self, directory: str | Path, device: str = "auto", backbone: nn.Module | None = None) -> None:
         folder = Path(directory)
         record = read_record(folder)
         self.config = read_config(folder / CONFIG)
-        self.model, self.scaler, inputs = load_weights(folder, record["selected"])
-        self.fabric = make_fabric(device, self.config.training.precision)
-        self.model.to(self.fabric.device)
+        self.model, self.scaler, inputs = load_weights(folder, record["selected"], backbone)
+        self.devices = open_devices(device, self.config.training.precision)
+        self.model.to(self.devices.device)
         self.task = inputs.task
         self.names = output_names(self.task)
+        self.facts, self.calibration = read_facts(folder), read_calibration(folder, self.task)
         channels = inputs.in_channels, inputs.edge_channels
-        self._needs = Needs(self.task, *channels, self.config.data, reads_edges(self.config.model))
+        self.needs = Needs(self.task, *channels, self.config.data, reads_edges(self.config.model, backbone))
         self._forward: dict[int | None, Forward] = {}  # by K; on a GPU each has CUDA graphs of its own
 
     def predict(
-        self, graphs: Iterable[GivenGraph], draws: int = 16, particles: int | None = None, seed: int | None = None
+        self,
+        graphs: Iterable[GivenGraph] | Dataset,
+        draws: int = 16,
+        particles: int | None = None,
+        seed: int | None = None,
+        coverage: float | None = None,
     ) -> Predictions:
         """Predict a list of graphs.
 
         Args:
-            graphs: SMILES, :class:`pfgnn.Graph`, networkx graphs or PyG ``Data``, with the features that the run was
-                trained on. Of a networkx graph, the node attributes x0, x1, ... and the edge attributes e0, e1, ... are
-                read, as :func:`pfgnn.graphs.to_networkx` writes them.
+            graphs: SMILES, graph6 strings, :class:`pfgnn.Graph`, networkx graphs, PyG ``Data`` or a
+                :class:`pfgnn.data.Dataset`, with the features that the run was trained on. Of a networkx graph, the
+                node attributes x0, x1, ... and the edge attributes e0, e1, ... are read, as
+                :func:`pfgnn.graphs.to_networkx` writes them.
             draws: R, number of draws. The Monte Carlo standard error is the standard deviation of the draws divided by
                 √R. One draw is the fastest, and has no error.
             particles: K; None for ``evaluation.particles`` of the run.
             seed: Seed of the draws; None for that of the run.
+            coverage: Share of the true values that shall lie in the intervals, such as 0.9; None for no intervals.
         """
         check_draws(draws, particles, least=1)
-        dataset = self._needs.fit(pack_graphs(graphs, self._needs), "graphs")
-        given = NewGraphs(0, len(dataset), np.arange(len(dataset)), dataset)
-        return self._predict(given, self._draws(draws, seed), particles)
+        check_intervals(self.task, self.calibration, coverage)
+        given = _whole(self.prepare(graphs))
+        found = with_intervals(self._predict(given, self.draws(draws, seed), particles), self.calibration, coverage)
+        if found.larger and self.facts is not None:
+            warnings.warn(too_large(found.larger, self.facts.largest), stacklevel=2)
+        return found
+
+    def prepare(self, graphs: Iterable[GivenGraph] | Dataset) -> Dataset:
+        """The graphs as a dataset that the model can read. The targets are placeholders. See :meth:`predict`."""
+        return self.needs.fit(pack_graphs(graphs, self.needs), "graphs")
+
+    def outputs(self, graphs: Dataset, draws: int) -> list[Tensor]:
+        """For each draw the outputs of graphs that :meth:`prepare` made, [G, C]: logits, or numbers in their units."""
+        data = Resident(graphs, self.devices.device)
+        return list(self._outputs(data, np.arange(len(graphs)), self.draws(draws, None), None))
 
     def predict_file(
         self,
@@ -86,7 +115,8 @@ class TrainedRun:
         particles: int | None = None,
         seed: int | None = None,
         *,
-        smiles_column: str = "smiles",
+        coverage: float | None = None,
+        smiles_column: str | None = None,
         on_error: str = "fail",
         processes: int | None = None,
         progress: Callable[[float, int], None] = lambda done, count: None,
@@ -96,22 +126,24 @@ class TrainedRun:
         :func:`pfgnn.experiments.prediction_table.write_table` writes the pieces to a table.
 
         Args:
-            path: File of the graphs: graph6 or sparse6 (.g6, .s6), a table with SMILES (.csv, .tsv), SMILES (.smi), or
-                a packed dataset (.pfgnn) or a folder of shards. Text files may be gzipped.
+            path: File of the graphs: graph6 or sparse6 (.g6, .s6), JSON lines (.jsonl), a table with SMILES (.csv,
+                .tsv), SMILES (.smi), or a packed dataset (.pfgnn) or a folder of shards. Text files may be gzipped.
             draws: See :meth:`predict`; at least 2.
             particles: See :meth:`predict`.
             seed: See :meth:`predict`.
-            smiles_column: Name of the column of SMILES in a CSV file.
+            coverage: See :meth:`predict`.
+            smiles_column: Name of the column of SMILES in a CSV file; None for the column that looks like it.
             on_error: What to do with a line that cannot be read: "fail", or "skip" it, so that it has no prediction.
             processes: Number of processes that make graphs. By default all cores if there are many graphs. They are
                 spawned, so a script needs an ``if __name__ == "__main__"`` guard.
             progress: Called after each draw of each piece with the number of graphs done, and the number of all graphs.
         """
         check_draws(draws, particles)
+        check_intervals(self.task, self.calibration, coverage)
         fail = choose("on_error", on_error, {"fail": True, "skip": False})
-        file, how = Path(path), self._draws(draws, seed)
-        source = open_source(file, self._needs, smiles_column, fail)
-        check_names(file, source.columns, self.names)
+        file, how = Path(path), self.draws(draws, seed)
+        source = open_source(file, self.needs, smiles_column, fail)
+        check_names(file, source.columns, self.names, coverage)
         if processes is None:
             processes = available_cores() if source.costly and source.total > GRAPHS_ALONE else 1
         made = ordered_map(source.make, source.pieces(how.batch_size), processes)
@@ -120,11 +152,13 @@ class TrainedRun:
             def tell(share: float) -> None:
                 progress(new.first + share * new.total, source.total)
 
-            return self._predict(new, how, particles, tell)._replace(carried=Columns(source.columns, new.rows))
+            found = self._predict(new, how, particles, tell)._replace(carried=Columns(source.columns, new.rows))
+            return with_intervals(found, self.calibration, coverage)
 
         return _some(file, map(predict_piece, made), closing(made))
 
-    def _draws(self, draws: int, seed: int | None) -> Draws:
+    def draws(self, draws: int, seed: int | None) -> Draws:
+        """How predictions are drawn. The arguments are those of :meth:`predict`."""
         chosen = self.config.seed if seed is None else check_positive("seed", seed, least=0, most=2**63 - 1)
         batch_size = self.config.evaluation.batch_size or self.config.training.batch_size
         return Draws(prediction_seed(chosen), draws, batch_size=batch_size)
@@ -139,7 +173,7 @@ class TrainedRun:
         """Predict the graphs of a piece. ``tell`` is called after each draw with the share that is done."""
         mean = error = torch.zeros(0, self.task.outputs, dtype=torch.float64)
         if new.dataset is not None:
-            data = Resident(new.dataset, self.fabric.device)
+            data = Resident(new.dataset, self.devices.device)
             mean, error = self._average(data, new.first + new.read, how, particles, tell)
         if self.task.level == "node":
             counts = new.dataset.node_counts.astype(np.int64) if new.dataset is not None else new.read
@@ -149,40 +183,57 @@ class TrainedRun:
             if len(new.read) < new.total:
                 mean, error = (_with_gaps(rows, new) for rows in (mean, error))
         where[:, 0] += new.first
-        return Predictions(mean, error, self.names, where, first=new.first, rejects=new.rejects)
+        larger = 0
+        if new.dataset is not None and self.facts is not None:
+            larger = int((new.dataset.node_counts > self.facts.largest).sum())
+        return Predictions(mean, error, self.names, where, first=new.first, rejects=new.rejects, larger=larger)
 
     def _average(
         self, data: Resident, names: Indices, how: Draws, particles: int | None, tell: Callable[[float], None]
     ) -> tuple[Tensor, Tensor]:
         """Mean of the draws, and its Monte Carlo standard error, both [rows, C]."""
+        mean = MeanOfDraws()
+        for number, output in enumerate(self._outputs(data, names, how, particles)):
+            mean.add(self._as_probabilities(output))
+            tell((number + 1) / how.count)
+        return mean.mean, mean.error
+
+    def _outputs(self, data: Resident, names: Indices, how: Draws, particles: int | None) -> Iterator[Tensor]:
+        """The outputs of each draw, [rows, C]: logits, or numbers in the units of the targets."""
+        graphs = np.arange(len(data.node_counts))
+        for number in range(how.count):
+            yield self._in_units(predict(self.forward(particles), data, graphs, how, number, names))
+
+    def forward(self, particles: int | None) -> Forward:
+        """The model's forward pass with K particles; None for ``evaluation.particles`` of the run."""
         K = self.config.evaluation.particles if particles is None else particles
         if K not in self._forward:
-            self._forward[K] = Forward(self.model, self.fabric, K)
-        graphs = np.arange(len(data.node_counts))
-        mean, squares = torch.zeros(()), torch.zeros(())  # of all draws so far; squares of the deviations (Welford)
-        for number in range(how.count):
-            output = predict(self._forward[K], data, graphs, how, number, names).double()
-            if self.task.loss in CLASS_LOSSES:
-                output = output.softmax(-1)
-            elif self.task.loss == "binary_cross_entropy":
-                output = output.sigmoid()
-            elif self.scaler is not None:
-                output = self.scaler.unscale(output)
-            deviation = output - mean
-            mean = mean + deviation / (number + 1)
-            squares = squares + deviation * (output - mean)
-            tell((number + 1) / how.count)
-        return mean, (squares / (how.count - 1) / how.count).sqrt() if how.count > 1 else squares * torch.nan
+            self._forward[K] = Forward(self.model, self.devices, K)
+        return self._forward[K]
+
+    def predictions(self, output: Tensor) -> Tensor:
+        """Predictions from what :meth:`forward` gives: probabilities, or numbers in the units of the targets."""
+        return self._as_probabilities(self._in_units(output))
+
+    def _in_units(self, output: Tensor) -> Tensor:
+        output = output.double()
+        return self.scaler.unscale(output) if self.scaler is not None and self.task.loss == "l1" else output
+
+    def _as_probabilities(self, output: Tensor) -> Tensor:
+        if self.task.loss == "l1":
+            return output
+        return probabilities(output, self.task, 1.0 if self.calibration is None else self.calibration.temperature)
 
 
-def load_run(directory: str | Path, device: str = "auto") -> TrainedRun:
+def load_run(directory: str | Path, device: str = "auto", backbone: nn.Module | None = None) -> TrainedRun:
     """Load a finished run to predict new graphs.
 
     Args:
-        directory: The run directory that `pfgnn train` wrote.
+        directory: The run directory that `pfgnn train` wrote, or the model folder that `pfgnn fit` wrote.
         device: "cpu", "cuda" or "auto".
+        backbone: The module that was given as the backbone of the run, with any parameters; None if none was given.
     """
-    return TrainedRun(directory, device)
+    return TrainedRun(directory, device, backbone)
 
 
 def _some(path: Path, pieces: Iterator[Predictions], made: AbstractContextManager[object]) -> Iterator[Predictions]:
@@ -203,6 +254,10 @@ def _some(path: Path, pieces: Iterator[Predictions], made: AbstractContextManage
     if rejected is not None and only_rejects:
         cause = f"all lines were rejected, line {rejected.line} since {rejected.reason}"
         raise InputError(f"{path} must have at least one graph, but it has none: {cause}")
+
+
+def _whole(dataset: Dataset) -> NewGraphs:
+    return NewGraphs(0, len(dataset), np.arange(len(dataset)), dataset)
 
 
 def _with_gaps(rows: Tensor, new: NewGraphs) -> Tensor:

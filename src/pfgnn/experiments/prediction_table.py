@@ -44,6 +44,8 @@ class Predictions(NamedTuple):
         carried: Columns of the input.
         first: Number of the graph that the first row of ``carried`` belongs to.
         rejects: The lines of the input that could not be read.
+        interval: Ends of the interval of each output, [rows, C, 2], and its coverage; None if none was asked for.
+        larger: Number of graphs that have more vertices than any training graph of the model, if that is known.
     """
 
     mean: Tensor
@@ -53,6 +55,8 @@ class Predictions(NamedTuple):
     carried: Columns = Columns()
     first: int = 0
     rejects: Sequence[Reject] = ()
+    interval: tuple[Tensor, float] | None = None
+    larger: int = 0
 
     def write(self, path: Path) -> None:
         """Write a CSV table, see :func:`write_table`."""
@@ -60,12 +64,17 @@ class Predictions(NamedTuple):
 
     def header(self) -> list[str]:
         """The names of the columns of :meth:`rows`."""
-        return [*PLACES[: self.where.shape[1]], *self.carried.names, *_columns(self.names)]
+        return [*PLACES[: self.where.shape[1]], *self.carried.names, *output_columns(self.names, self._coverage)]
+
+    @property
+    def _coverage(self) -> float | None:
+        return None if self.interval is None else self.interval[1]
 
     def rows(self) -> Iterator[list[object]]:
-        """The rows of a table: the graph (and node), the columns of the input, and each output with its noise."""
-        values = torch.stack([self.mean, self.error], -1).flatten(1)
-        for place, row in zip(self.where.tolist(), values.tolist(), strict=True):
+        """The rows of a table: the graph (and node), the columns of the input, and each output with its columns."""
+        columns = torch.stack([self.mean, self.error], -1)
+        values = columns if self.interval is None else torch.cat([columns, self.interval[0]], -1)
+        for place, row in zip(self.where.tolist(), values.flatten(1).tolist(), strict=True):
             given = self.carried.rows[place[0] - self.first] if self.carried.rows else ()
             yield [*place, *given, *("" if math.isnan(value) else f"{value:.7g}" for value in row)]
 
@@ -107,18 +116,21 @@ def output_names(task: Task) -> list[str]:
     ]
 
 
-def check_names(path: Path, columns: Sequence[str], names: Sequence[str]) -> None:
+def check_names(path: Path, columns: Sequence[str], names: Sequence[str], coverage: float | None = None) -> None:
     """Raise an InputError if a column of the input has the name of a column that is written beside it.
 
     Args:
         path: The input, for the message.
         columns: Names of its columns.
         names: Names of the outputs.
+        coverage: Coverage of the intervals; None if there are none.
     """
-    for name in (*PLACES, *_columns(names)):
+    for name in (*PLACES, *output_columns(names, coverage)):
         if name in columns:
             raise InputError(f"{path} must not have a column {shown(name)}, for predictions have one; rename it")
 
 
-def _columns(names: Sequence[str]) -> list[str]:
-    return [column for name in names for column in (name, f"{name}, {NOISE}")]
+def output_columns(names: Sequence[str], coverage: float | None = None) -> list[str]:
+    """The columns of the outputs: each output, its noise, and the ends of its interval if there are intervals."""
+    ends = [] if coverage is None else [f"{end} end of {100 * coverage:g} % interval" for end in ("lower", "upper")]
+    return [column for name in names for column in (name, *(f"{name}, {what}" for what in (NOISE, *ends)))]

@@ -2,29 +2,29 @@
 
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from lightning_fabric import Fabric
-from torch import nn
+from torch import Tensor, nn
 
 from pfgnn.data import Dataset
 from pfgnn.data.loader import Indices
 from pfgnn.data.shards import Shards
 from pfgnn.data.streamed import place
 from pfgnn.errors import MissingPackageError
-from pfgnn.experiments.build import Inputs, build_model, describe, load_data, parts
-from pfgnn.experiments.config import Config
+from pfgnn.experiments.build import Inputs, adapt, build_model, describe, load_data, parts
+from pfgnn.experiments.config import GIVEN, Config
 from pfgnn.experiments.config_file import config_mapping, write_config
 from pfgnn.experiments.pair_test import tell_pairs_apart
 from pfgnn.experiments.provenance import provenance
 from pfgnn.experiments.resume import compared, resume_training
 from pfgnn.experiments.run_directory import (
     CONFIG,
+    FORMAT,
     RECORD,
     Resume,
     check_directory,
@@ -35,9 +35,10 @@ from pfgnn.experiments.run_directory import (
 )
 from pfgnn.experiments.run_lock import locked
 from pfgnn.files import write_json
+from pfgnn.model.refine import check_module
 from pfgnn.training import checkpoint_file as files
 from pfgnn.training.batches import Examples
-from pfgnn.training.devices import make_fabric
+from pfgnn.training.devices import Devices, open_devices
 from pfgnn.training.distinguish import threshold
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 from pfgnn.training.loop import Trainer
@@ -52,7 +53,7 @@ class Run:
 
     Args:
         config: All settings.
-        fabric: The devices.
+        devices: The devices.
         dataset: The dataset.
         parts: Graph numbers of each part.
         inputs: What the model needs to know about the data.
@@ -61,7 +62,7 @@ class Run:
     """
 
     config: Config
-    fabric: Fabric
+    devices: Devices
     dataset: Dataset | Shards
     parts: dict[str, Indices]
     inputs: Inputs
@@ -69,25 +70,37 @@ class Run:
     checksum: str
 
     @staticmethod
-    def open(config: Config, device: str, check: Callable[[str], None] = lambda found: None) -> "Run":
+    def open(
+        config: Config,
+        device: str,
+        check: Callable[[str], None] = lambda found: None,
+        dataset: Dataset | None = None,
+        backbone: nn.Module | None = None,
+    ) -> "Run":
         """Load the data for a device.
 
         Args:
             config: All settings.
             device: "cpu", "cuda" or "auto".
             check: Called with the checksum of the dataset, to raise an error if it is the wrong one.
+            dataset: The dataset; None to load that of the config.
+            backbone: The backbone, if it was given as an object.
         """
-        fabric = make_fabric(device, config.training.precision)
-        dataset = load_data(config.data, config.model)
-        crc = checksum(dataset)
+        devices = open_devices(device, config.training.precision)
+        loaded: Dataset | Shards
+        if dataset is None:
+            loaded = load_data(config.data, config.model, backbone)
+        else:
+            loaded = adapt(dataset, config.data, config.model, backbone)
+        crc = checksum(loaded)
         check(crc)
         if (pairs := config.evaluation.pairs) is not None:  # raise an error now, not after training
-            threshold(dataset.task.outputs, pairs.draws, pairs.draws, pairs.level)
-        found = parts(config.data, dataset)
-        store = place(dataset, fabric.device)
-        targets = torch.from_numpy(dataset.y).to(store.y_dtype if dataset.y.dtype.kind in "iub" else torch.float64)
+            threshold(loaded.task.outputs, pairs.draws, pairs.draws, pairs.level)
+        found = parts(config.data, loaded)
+        store = place(loaded, devices.device)
+        targets = torch.from_numpy(loaded.y).to(store.y_dtype if loaded.y.dtype.kind in "iub" else torch.float64)
         examples = Examples(store, targets, found["train"], found.get("validation"))
-        return Run(config, fabric, dataset, found, describe(dataset, found["train"]), examples, crc)
+        return Run(config, devices, loaded, found, describe(loaded, found["train"]), examples, crc)
 
     @property
     def draws(self) -> Draws:
@@ -112,7 +125,7 @@ class Run:
             {"results": ..., "pairs": ...}: results of the validation part and of each test part by name, and results
             of the pairs, or None.
         """
-        forward = Forward(model, self.fabric, self.config.evaluation.particles)
+        forward = Forward(model, self.devices, self.config.evaluation.particles)
         results = {}
         for name in dict.fromkeys([*(["validation"] if "validation" in self.parts else []), *self.config.data.tests]):
             graphs = self.parts[name]
@@ -131,7 +144,7 @@ class Run:
         if config is None:
             return None
         found = tell_pairs_apart(
-            Forward(model, self.fabric, self.config.evaluation.particles, embed=True),
+            Forward(model, self.devices, self.config.evaluation.particles, embed=True),
             self.dataset,
             config,
             batch_size=self.draws.batch_size,
@@ -142,11 +155,14 @@ class Run:
 
 def run(
     config: Config,
-    directory: Path,
+    directory: str | Path,
     *,
+    dataset: Dataset | None = None,
+    backbone: nn.Module | None = None,
     device: str = "auto",
     resume: Resume = "no",
     tensorboard: bool = False,
+    start: Mapping[str, Tensor] | None = None,
     report: Callable[[Status], None] = lambda status: None,
 ) -> dict[str, Any]:
     """Train and test a model, and return the record of the result.
@@ -154,21 +170,32 @@ def run(
     Args:
         config: All settings.
         directory: Run directory. It is created if it does not exist.
+        dataset: The graphs; None to load those that ``config.data`` names. Other settings of ``config.data`` hold for
+            both.
+        backbone: A module of your own as the backbone, as :class:`pfgnn.PFGNN` takes it. It is copied, and the copies
+            get new parameters. ``model.backbone`` becomes "given", and :func:`load_run` needs the module again.
         device: "cpu", "cuda" or "auto".
         resume: "no" starts a new run, and raises an error if the directory holds a run. "last" continues from the last
             checkpoint, if there is one. "previous" continues from the checkpoint before the last.
         tensorboard: Whether to write the metrics for TensorBoard too.
+        start: Parameters and buffers by name that the training begins with; None for random ones.
         report: Called during training with the status.
     """
+    directory = Path(directory)
+    if backbone is not None:
+        check_module("backbone", backbone)
+        config = replace(config, model=replace(config.model, backbone=GIVEN, backbone_options={}))
     check_directory(directory, resume)
     if resume != "no" and (directory / RECORD).exists():
         record = read_record(directory)
         there, here = (config_mapping(of) for of in (read_run_config(directory), with_absolute_path(config)))
         files.check_identity(directory / RECORD, there, here)
         return record
-    this = Run.open(config, device)
-    model = build_model(config.model, this.inputs, config.seed)
-    with locked(directory) if this.fabric.is_global_zero else nullcontext() as lock:
+    this = Run.open(config, device, dataset=dataset, backbone=backbone)
+    model = build_model(config.model, this.inputs, config.seed, backbone)
+    if start is not None:
+        files.load_model(model, dict(start), Path("start"))
+    with locked(directory) if this.devices.first else nullcontext() as lock:
         if lock is not None:
             check_new(directory, resume)  # again, for another process may have been faster
 
@@ -193,23 +220,24 @@ def _train(
         seed=config.seed,
         draws=Draws(evaluation_seed(config.seed), batch_size=this.draws.batch_size),
         particles=config.evaluation.particles,
-        fabric=this.fabric,
+        devices=this.devices,
         folder=directory,
         identity={"config": identity, "inputs": this.inputs.to_json(), "data": this.checksum},
         compared=compared,
         report=report,
     )
     resume_training(trainer, directory, resume)
-    if this.fabric.is_global_zero:
+    if this.devices.first:
         write_config(directory / CONFIG, with_absolute_path(config))
         trainer.metrics.writer = _writer(directory, trainer.state.update) if tensorboard else None
     trainer.train()
     selected = trainer.load_best()
     begun = time.perf_counter()
-    found = this.evaluate(trainer.model.module, trainer.scaler)
+    found = this.evaluate(trainer.model, trainer.scaler)
     record = {
-        **provenance(this.fabric.device),
-        "devices": this.fabric.world_size,
+        "format": FORMAT,
+        **provenance(this.devices.device),
+        "devices": this.devices.world,
         "config": identity,
         "data": this.checksum,
         "seed": config.seed,
@@ -224,9 +252,9 @@ def _train(
         },
         **found,
     }
-    if this.fabric.is_global_zero:
+    if this.devices.first:
         write_json(directory / RECORD, record)
-    this.fabric.barrier()
+    this.devices.barrier()
     return record
 
 

@@ -12,9 +12,13 @@ from pfgnn.errors import InputError, shown
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.run_lock import check_free
-from pfgnn.files import read_json
+from pfgnn.files import check_version, read_json
 
 CONFIG, RECORD = "config.yaml", "record.json"
+
+# The version of a run directory. It grows when an older pfgnn could not read the files of a newer one. A newer pfgnn
+# reads all older versions. Records of pfgnn 0.2.0 have no version; they are of version 1.
+FORMAT = 1
 
 # What every record has that is read again, with its types.
 RECORD_KEYS: dict[str, type | UnionType] = {
@@ -53,6 +57,7 @@ def read_record(directory: Path) -> dict[str, Any]:
         why = again if started else "no run is there"
         raise InputError(f"{directory} must hold a finished run, but {why}")
     record = read_json(path)
+    check_version(path, record.get("format", 1), FORMAT)
     for key, kind in RECORD_KEYS.items():
         if key not in record or not isinstance(record[key], kind):
             came = f"{key} is {shown(record[key])}" if key in record else f"it has no {key}"
@@ -80,7 +85,7 @@ def read_run_config(directory: Path, overrides: Sequence[str] = ()) -> Config:
     """Read the config of a run.
 
     Earlier versions wrote the path of a packed file as it was given. A relative one is searched from here, and then
-    from the run directory and each folder above it.
+    from the run directory and each folder above it. The file in a model folder is found if the folder was moved.
 
     Args:
         directory: Run directory.
@@ -90,6 +95,7 @@ def read_run_config(directory: Path, overrides: Sequence[str] = ()) -> Config:
     file = config.data.file
     if file is not None and not file.exists():
         here = directory.absolute()
-        found = [folder / file for folder in (here, *here.parents) if (folder / file).exists()]
+        places = [here / file.name, *(folder / file for folder in (here, *here.parents))]
+        found = [place for place in places if place.exists()]
         config = replace(config, data=replace(config.data, name=str(found[0]))) if found else config
     return with_absolute_path(config)

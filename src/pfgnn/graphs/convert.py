@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 from_edge_list = Graph.from_edges
+"""Build a graph from lists. The same as `Graph.from_edges`."""
 
 
 @checked

@@ -20,14 +20,23 @@ BOND_TYPES = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 4}
 def from_smiles(smiles: str) -> Graph:
     """Read a molecule: each atom except hydrogen becomes a node, and each bond becomes an edge.
 
-    Hydrogens are counted at their atom. Only hydrogens that RDKit keeps as atoms, such as those of [H][H], are nodes.
+    Hydrogens are counted at their atom. Only hydrogens that RDKit keeps as atoms, such as those of `[H][H]`, are nodes.
     Stereochemistry and isotopes are ignored.
 
     Returns:
         A graph with `x` = (atomic number, formal charge, number of hydrogens), int64 [n, 3], and `edge_attr` = bond
         type (1 single, 2 double, 3 triple, 4 aromatic), int64 [m, 1].
     """
-    molecule = parse_smiles(smiles)
+    return graph_of_atoms(parse_smiles(smiles), smiles)
+
+
+def graph_of_atoms(molecule: Any, smiles: str) -> Graph:
+    """The graph of all atoms of RDKit's molecule, with the labels of :func:`from_smiles`.
+
+    Args:
+        molecule: The molecule.
+        smiles: Its SMILES, for messages.
+    """
     if molecule.GetNumAtoms() == 0:
         raise InputError(f"smiles {shown(smiles)} has no atoms, but a graph has at least 1 node")
     x = [(atom.GetAtomicNum(), atom.GetFormalCharge(), atom.GetTotalNumHs()) for atom in molecule.GetAtoms()]

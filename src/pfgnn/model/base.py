@@ -81,6 +81,7 @@ class GraphModel(nn.Module, ABC):
         edge_attr: Tensor | None = None,
         batch: Tensor | None = None,
         *,
+        batch_size: int | None = None,
         particles: int | None = None,
         seed: int | Tensor | None = None,
         graph_key: Tensor | None = None,
@@ -89,7 +90,8 @@ class GraphModel(nn.Module, ABC):
     ) -> Output:
         """Predict for a batch of graphs, given as tensors, as a PyG ``Data`` or ``Batch``, or as a GraphBatch.
 
-        Tensors and PyG objects are checked. A GraphBatch is not, because it was checked when it was made.
+        Tensors and PyG objects are checked. A GraphBatch is not, because it was checked when it was made. While
+        ``torch.compile`` or ``torch.export`` traces the call, values are not checked, only types and shapes.
 
         Args:
             x: Node features, shape [N, F]. None if there are none; then ``batch`` gives the number of nodes. Or a
@@ -97,6 +99,8 @@ class GraphModel(nn.Module, ABC):
             edge_index: Source and target of each edge, shape [2, E]. An undirected edge is given in both directions.
             edge_attr: Edge features, shape [E, Fe].
             batch: Graph number of each node, sorted, shape [N]. None if there is only one graph.
+            batch_size: Number of graphs G. None: it is counted. Give it to ``torch.compile``, which cannot count
+                without a break in its graph unless ``fullgraph=True`` is set.
             particles: K for this call.
             seed: Seed of all draws. By default 0 in evaluation, and a new one in each training pass. It must be given
                 in training if ``torch.utils.checkpoint`` is around the call.
@@ -107,8 +111,8 @@ class GraphModel(nn.Module, ABC):
                 pass. The results do not change.
         """
         K = self.particles if particles is None else check_positive("particles", particles, most=MOST_PATHS)
-        graph = as_batch(x, edge_index, edge_attr, batch, graph_key, node_key)
-        strict = not isinstance(x, GraphBatch)
+        graph = as_batch(x, edge_index, edge_attr, batch, batch_size, graph_key, node_key)
+        strict = not isinstance(x, GraphBatch) and not torch.compiler.is_compiling()
         return self.predict(self.prepare(graph, seed, strict)._replace(particles=K, chunk=self._chunk(chunk, K)))
 
     def prepare(self, graph: GraphBatch, seed: int | Tensor | None = None, strict: bool = True) -> Pass:
@@ -181,7 +185,8 @@ class GraphModel(nn.Module, ABC):
             return seed
         if not self.training:
             return 0
-        if torch._C._current_graph_task_id() != -1:  # a backward pass is running
+        # A compiled pass cannot ask whether a backward pass is running.
+        if not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1:
             raise InputError(
                 "seed must be given if a training pass is computed again in the backward pass, as "
                 "torch.utils.checkpoint does, because it would draw anew without one; pass another seed in each step"

@@ -55,7 +55,7 @@ def initial_belief(embeddings: Tensor, particles: int, num_graphs: int, track_us
     log_weights = embeddings.new_full((num_graphs, particles), -math.log(particles), dtype=dtype)
     used = None
     if track_used:
-        used = torch.zeros(len(embeddings), particles, dtype=torch.bool, device=embeddings.device)
+        used = torch.zeros(embeddings.shape[0], particles, dtype=torch.bool, device=embeddings.device)
     return Belief(embeddings[:, None], log_weights, used)
 
 

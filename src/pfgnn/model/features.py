@@ -103,7 +103,7 @@ class Constant(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return h for each row of x, from x [N] or [N, 0] to [N, D]."""
-        return self.value.expand(len(x), -1)
+        return self.value.expand(x.shape[0], -1)
 
 
 def encoder(name: str, channels: int | Sequence[int], width: int) -> Continuous | Categorical | Constant:

@@ -52,3 +52,16 @@ class Output(NamedTuple):
     belief: Belief
     trace: list[StepTrace]
     readings: list[Reading]
+
+    def in_float32(self) -> "Output":
+        """The same with all that a loss needs in float32. The particles' embeddings stay as they are."""
+        readings = [
+            Reading(of.features.float(), None if of.parts is None else of.parts.float()) for of in self.readings
+        ]
+        trace = [
+            step._replace(**{name: getattr(step, name).float() for name in ("log_prob", "entropy", "log_weights")})
+            for step in self.trace
+        ]
+        return self._replace(
+            prediction=self.prediction.float(), embedding=self.embedding.float(), trace=trace, readings=readings
+        )

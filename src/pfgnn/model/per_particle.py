@@ -98,7 +98,7 @@ def own_particles(H: Tensor, log_w: Tensor, vertices: Tensor, graph: GraphBatch)
         The sum, shape [N, D].
         The sum of the weights, shape [N, 1]. It is 0 if no particle individualised v.
     """
-    node = torch.arange(len(graph.batch), device=vertices.device)
+    node = torch.arange(graph.num_nodes, device=vertices.device)
     is_own = (vertices[graph.batch] == node[:, None, None]).any(-1)  # [N, K]
     w = torch.where(is_own, log_w.exp()[graph.batch], 0.0).to(H.dtype)
     return (w[:, None] @ H).squeeze(1), w.sum(1, keepdim=True, dtype=log_w.dtype)

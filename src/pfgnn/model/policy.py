@@ -102,7 +102,7 @@ class CentralityPolicy(nn.Module):
 
     def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
         """The score of each vertex, shape [N, K]; see the class."""
-        walks = torch.ones(len(H), 1, device=H.device, dtype=torch.float64)  # exact up to 2^53, so ties stay ties
+        walks = torch.ones(H.shape[0], 1, device=H.device, dtype=torch.float64)  # exact up to 2^53, so ties stay ties
         for _ in range(self.length):
             walks = sum_neighbours(walks, walks.new_zeros(()), graph.sources, graph.targets)
         return (walks.clamp(min=1).log() / self.length).expand(-1, H.shape[1]).to(H.dtype)
@@ -198,7 +198,7 @@ def draw_vertices(
             log_prob.append(torch.where(valid[-1], log_p_v, 0.0))
         if j + 1 < m:  # the next draw must not take v again
             column = torch.arange(v.shape[1], device=v.device)
-            taken = torch.zeros(len(scores), v.shape[1], dtype=torch.bool, device=v.device)
+            taken = torch.zeros(scores.shape[0], v.shape[1], dtype=torch.bool, device=v.device)
             taken[v, column] = True
             free = ~taken if free is None else free & ~taken
     return Vertices(_side_by_side(vertices), _side_by_side(valid), sum(log_prob[1:], log_prob[0]))

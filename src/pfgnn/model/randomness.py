@@ -110,4 +110,4 @@ def default_graph_key(graph: GraphBatch) -> Tensor:
 
 def default_node_key(graph: GraphBatch) -> Tensor:
     """The position of each node in its graph, shape [N]."""
-    return torch.arange(len(graph.batch), device=graph.batch.device) - graph.first[graph.batch]
+    return torch.arange(graph.num_nodes, device=graph.batch.device) - graph.first[graph.batch]

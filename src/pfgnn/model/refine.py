@@ -122,7 +122,7 @@ class Refine(nn.Module):
 def copies(graph: GraphBatch, K: int) -> GraphBatch:
     """K disjoint copies of a batch, one after the other: K N nodes, K E edges, K G graphs."""
     copy_number = torch.arange(K, device=graph.batch.device)[:, None]  # [K, 1]
-    shifted = graph.edge_index[:, None] + len(graph.batch) * copy_number  # [2, K, E]
+    shifted = graph.edge_index[:, None] + graph.num_nodes * copy_number  # [2, K, E]
     return GraphBatch(
         edge_index=shifted.flatten(1),
         edge_attr=None if graph.edge_attr is None else torch.cat([graph.edge_attr] * K),

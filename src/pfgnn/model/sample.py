@@ -191,7 +191,7 @@ class Distinct(nn.Module):
             return signal
         order = (graph.batch * UNIT + signal).argsort(stable=True)
         n = graph.sizes[graph.batch]
-        rank = torch.empty_like(order).scatter(0, order, torch.arange(len(order), device=order.device))
+        rank = torch.empty_like(order).scatter(0, order, torch.arange(order.shape[0], device=order.device))
         rank = rank - graph.first[graph.batch]
         k = torch.arange(P, device=order.device)
         keys = noise.key(step, Purpose.PATH).keys_of(k, 1)

@@ -55,7 +55,7 @@ def normalise_batch(h: Tensor, norming: BatchNorming, nodes: Segments, padding: 
         weight, count = h.new_ones(()), h.new_full((), rows)
         if padding:
             real = (nodes.index < nodes.size - padding).to(h.dtype)
-            weight, count = real.view(-1, *(1,) * (h.dim() - 1)), real.sum() * (rows // len(h))
+            weight, count = real.view(-1, *(1,) * (h.dim() - 1)), real.sum() * (rows // h.shape[0])
         mean = (weight * h).flatten(0, -2).sum(0) / count
         variance = (weight * (h - mean).square()).flatten(0, -2).sum(0) / count
         with torch.no_grad():

@@ -6,9 +6,9 @@ Weights and probabilities are rounded to integers, so that their sums are the sa
 import torch
 from torch import Tensor
 
-from pfgnn.ops.dispatch import fast
+from pfgnn.ops.dispatch import fast, opaque
 from pfgnn.ops.hashing import fold, uniform
-from pfgnn.ops.segments import Segments
+from pfgnn.ops.segments import Segments, make_segments
 from pfgnn.ops.weights import NoiseKey
 
 UNIT = 2**40  # a weight is an integer multiple of 1 / UNIT; sums over up to 2^22 graphs then fit 64 bits
@@ -36,6 +36,8 @@ def smooth_noise(
     Returns:
         The averages, from 0 to UNIT - 1, int64, shape [N].
     """
+    if opaque():
+        return _smooth_noise(*noise_key, node_key, rounds, sources.index, targets.index, nodes.index, nodes.size)
     if fast(node_key):
         from pfgnn.ops.triton import rounds as kernels
 
@@ -67,12 +69,14 @@ def choose(q: Tensor, place: Tensor, noise_key: NoiseKey, nodes: Segments, K: in
         False for the repeated ones, shape [G, K].
         The new weights: q of a candidate that is kept, and the threshold of the graph for a drawn one, shape [G, K].
     """
+    if opaque():
+        return _choose(q, place, *noise_key, nodes.index, nodes.size, K)
     if fast(place):  # which are integers, as all that is compared
         from pfgnn.ops.triton import choose as kernel
 
         if kernel.fits(q, nodes):
             return kernel.choose(q, place, noise_key, nodes, K)
-    owner = nodes.index.repeat_interleave(len(q) // len(nodes.index))
+    owner = nodes.index.repeat_interleave(q.shape[0] // nodes.index.shape[0])
     kept, least = threshold(q, owner, nodes.size, K)
     c = least[owner]
     share = torch.where(kept | (c == 0), 0.0, q / c.clamp(min=1 / UNIT))
@@ -91,7 +95,7 @@ def threshold(q: Tensor, owner: Tensor, G: int, K: int) -> tuple[Tensor, Tensor]
     order = (owner * UNIT - units).argsort(stable=True)  # graph by graph
     s, first = units[order], _first(owner, G)
     before = _sum_before(s, first, owner)
-    j = torch.arange(len(q), device=q.device) - first[owner]
+    j = torch.arange(q.shape[0], device=q.device) - first[owner]
     total = _totals(units, owner, G)
     after = (total[owner] - before).double()
     keep = (s > 0) & (j < K) & (s * (K - j).double() >= after - after * ROUNDING)
@@ -117,7 +121,7 @@ def systematic(share: Tensor, kept: Tensor, u: Tensor, owner: Tensor, order: Ten
         Numbers of the candidates that are kept or drawn, shape [G, K]. If there are fewer than K, some are repeated.
         False for the repeated ones, shape [G, K].
     """
-    G = len(u)
+    G = u.shape[0]
     units, first = (share * TICK).round().long()[order], _first(owner, G)
     before = _sum_before(units, first, owner) + (u * TICK).long()[owner]
     drawn = ((before + units) // TICK > before // TICK) | kept[order]
@@ -151,3 +155,41 @@ def _sum_before(values: Tensor, first: Tensor, owner: Tensor) -> Tensor:
     """For each candidate, the sum of the values before it in the same graph, from int64 [M] to [M]."""
     before = values.cumsum(0) - values
     return before - before[first][owner]
+
+
+@torch.library.custom_op("pfgnn::smooth_noise", mutates_args=())
+def _smooth_noise(
+    key: Tensor,
+    step: int,
+    purpose: int,
+    node_key: Tensor,
+    rounds: int,
+    source: Tensor,
+    target: Tensor,
+    batch: Tensor,
+    graphs: int,
+) -> Tensor:
+    """:func:`smooth_noise` for torch.compile: ``batch`` [N] is the graph of each node, and there are so many."""
+    sources = make_segments(source, batch.shape[0], ordered=False, other=target)
+    targets, nodes = make_segments(target, batch.shape[0], ordered=True), make_segments(batch, graphs, ordered=True)
+    return smooth_noise(NoiseKey(key, step, purpose), node_key, rounds, sources, targets, nodes)
+
+
+@_smooth_noise.register_fake
+def _(key: Tensor, step: int, purpose: int, node_key: Tensor, *_: object) -> Tensor:
+    return torch.empty_like(node_key)
+
+
+@torch.library.custom_op("pfgnn::choose", mutates_args=())
+def _choose(
+    q: Tensor, place: Tensor, key: Tensor, step: int, purpose: int, batch: Tensor, graphs: int, K: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """:func:`choose` for torch.compile."""
+    return choose(q, place, NoiseKey(key, step, purpose), make_segments(batch, graphs, ordered=True), K)
+
+
+@_choose.register_fake
+def _(
+    q: Tensor, place: Tensor, key: Tensor, step: int, purpose: int, batch: Tensor, graphs: int, K: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    return place.new_empty(graphs, K), place.new_empty(graphs, K, dtype=torch.bool), q.new_empty(graphs, K)

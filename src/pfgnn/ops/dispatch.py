@@ -47,7 +47,19 @@ def fast(tensor: Tensor) -> bool:
     """Whether to use kernels for this tensor. It depends on the mode, the device and, for floats, the dtype."""
     if _mode == "plain" or (tensor.is_floating_point() and tensor.dtype not in FAST_TYPES):
         return False
+    if torch.compiler.is_compiling():  # it makes kernels of its own from the plain code
+        return False
     return _mode == "triton" or (tensor.is_cuda and _has_triton())
+
+
+def opaque() -> bool:
+    """Whether torch.compile traces this call. Then a long op without a gradient is called as a whole, not traced.
+
+    Such an op has many small steps, and torch.compile would take a minute for them. In a compiled pass it runs as it
+    does without torch.compile, with the kernels of this package on a GPU. An exported pass has no such op, because it
+    must run without this package.
+    """
+    return torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting()
 
 
 def apply(function: type[Function], *inputs: Any) -> Any:

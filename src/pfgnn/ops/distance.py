@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from pfgnn.ops.dispatch import fast
-from pfgnn.ops.segments import Segments, sum_neighbours
+from pfgnn.ops.dispatch import fast, opaque
+from pfgnn.ops.segments import Segments, make_segments, sum_neighbours
 
 
 def distances(
@@ -26,6 +26,8 @@ def distances(
     Returns:
         The distances, int64, shape [N, K].
     """
+    if opaque():
+        return _distances(vertices, valid, largest, sources.index, targets.index, nodes.index)
     if fast(vertices):
         from pfgnn.ops.triton import rounds
 
@@ -44,3 +46,16 @@ def distances(
         reached = sum_neighbours(reached, one, sources, targets).clamp(max=1)
         d = torch.where((reached > 0) & (d > r), r, d)
     return d
+
+
+@torch.library.custom_op("pfgnn::distances", mutates_args=())
+def _distances(vertices: Tensor, valid: Tensor, largest: int, source: Tensor, target: Tensor, batch: Tensor) -> Tensor:
+    """:func:`distances` for torch.compile: ``batch`` [N] is the graph of each node."""
+    sources = make_segments(source, batch.shape[0], ordered=False, other=target)
+    targets = make_segments(target, batch.shape[0], ordered=True)
+    return distances(vertices, valid, largest, sources, targets, make_segments(batch, vertices.shape[0], ordered=True))
+
+
+@_distances.register_fake
+def _(vertices: Tensor, valid: Tensor, largest: int, source: Tensor, target: Tensor, batch: Tensor) -> Tensor:
+    return vertices.new_empty(batch.shape[0], vertices.shape[1])

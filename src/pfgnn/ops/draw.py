@@ -43,8 +43,8 @@ def _argmax(values: Tensor, nodes: Segments) -> Tensor:
     If a value is NaN, so is the largest one, and the result is the segment's first row.
     """
     largest = spread(segment_max(values, nodes), nodes)  # [N, K]
-    row = torch.arange(len(values), device=values.device)[:, None]
-    return segment_min(torch.where((values == largest) | largest.isnan(), row, len(values) - 1), nodes)
+    row = torch.arange(values.shape[0], device=values.device)[:, None]
+    return segment_min(torch.where((values == largest) | largest.isnan(), row, values.shape[0] - 1), nodes)
 
 
 class _Draw(torch.autograd.Function):
@@ -53,8 +53,8 @@ class _Draw(torch.autograd.Function):
         from pfgnn.ops.triton.draw import draw
 
         particles, number, node_key, nodes = rest
-        scores = scores.contiguous()
-        v, log_p, log_total = draw(scores, particles, number, node_key.contiguous(), nodes.start, *noise_key)
+        scores, particles, node_key = (of.contiguous() for of in (scores, particles, node_key))
+        v, log_p, log_total = draw(scores, particles, number, node_key, nodes.start, *noise_key.contiguous())
         ctx.save_for_backward(scores, v, log_total)
         ctx.nodes = nodes
         ctx.mark_non_differentiable(v)

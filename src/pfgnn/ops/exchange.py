@@ -66,7 +66,7 @@ class _Listen(torch.autograd.Function):
         from pfgnn.ops.triton.particles import average
 
         H, log_weights = H.contiguous(), log_weights.contiguous()
-        ctx.save_for_backward(H, log_weights, vertices)
+        ctx.save_for_backward(H, log_weights, vertices.contiguous())
         ctx.nodes, ctx.mean, ctx.mark = nodes, mean, mark
         k = torch.arange(vertices.shape[1], device=H.device)
         marked = (

@@ -12,7 +12,7 @@ and halves the memory.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from torch import Tensor
 from pfgnn.ops.batch_norm import BatchNorming
 from pfgnn.ops.dispatch import apply, fast, once, product_dtype
 from pfgnn.ops.segments import Segments
+from pfgnn.ops.side_stream import beside, joined
 
 MAX_WIDTH = 128  # a program holds all features of some rows
 STATES = 4  # tensors of each layer that the backward pass needs
@@ -112,6 +113,11 @@ class Particles:
     log_weights: Tensor | None = None
     vertices: Tensor | None = None
 
+    def contiguous(self) -> "Particles":
+        """The same without gaps in memory, as kernels need it."""
+        weights, vertices = (None if of is None else of.contiguous() for of in (self.log_weights, self.vertices))
+        return replace(self, log_weights=weights, vertices=vertices)
+
     @property
     def real(self) -> Tensor:
         """Number of nodes that are no padding, shape []."""
@@ -157,7 +163,7 @@ def refine_gin(x: Tensor, edge_attr: Tensor | None, layers: Sequence[GINWeights]
     keep = torch.is_grad_enabled() and any(
         tensor is not None and tensor.requires_grad for tensor in (x, edge_attr, *parameters)
     )
-    return apply(_Refine, x, edge_attr, layers, of, keep, *parameters)
+    return apply(_Refine, x, edge_attr, layers, of.contiguous(), keep, *parameters)
 
 
 class _Refine(torch.autograd.Function):
@@ -206,14 +212,24 @@ class _Refine(torch.autograd.Function):
         back, low = Backward(launch, layers, edge, told), lowered(layers, ctx.dtype)
         g = gradients[0].to(ctx.dtype).contiguous()
         d_told: Tensor | None = None
+
+        def inputs(number: int) -> tuple[Tensor, Tensor]:
+            """The input x of a layer and that of its MLP, z, computed again."""
+            x = launch.normalise(*states[STATES * number - 2 : STATES * number]) if number else first
+            return x, launch.collect(x, None if edge is None else edge[number], back.own[number])
+
+        x, z = inputs(len(layers) - 1)
         for number in reversed(range(len(layers))):
             y, y_norm, out, out_norm = states[STATES * number : STATES * (number + 1)]
-            x = launch.normalise(*states[STATES * number - 2 : STATES * number]) if number else first
-            z = launch.collect(x, None if edge is None else edge[number], back.own[number])
-            g, sums = back.sums(g, d_told, out, out_norm)
-            dx, y_sums = back.feed_forward(number, low[number], g, x, y, y_norm, out, out_norm, sums)
-            dz, d_told = back.update(number, low[number], dx, y, y_norm, y_sums, z)
-            g = back.collect(number, dx, dz, x)
+            with joined(g):
+                with beside(g):
+                    ahead = inputs(number - 1) if number else (x, z)
+                g, sums = back.sums(g, d_told, out, out_norm)
+                dx, y_sums = back.feed_forward(number, low[number], g, x, y, y_norm, out, out_norm, sums)
+                dz, d_told = back.update(number, low[number], dx, y, y_norm, y_sums, z)
+                g = back.collect(number, dx, dz, x)
+            back.read_beside.clear()
+            x, z = ahead
         g, _ = back.sums(g, d_told)
         d_edge_attr = back.edges(edge_attr, ctx.needs_input_grad[1])
         return g.to(ctx.own), d_edge_attr, None, None, None, *back.gradients()

@@ -80,7 +80,7 @@ def add_to_vertices(
     wide = H.expand(-1, K, -1).reshape(-1, D)  # [N K, D]
     # Add and not overwrite: an invalid draw repeats a vertex, and must not undo the change of the valid one.
     added = wide.index_add(0, _places(vertices, K), torch.where(valid[..., None], change, 0.0).reshape(-1, D))
-    return added.clamp(-limit, limit).view(len(H), K, D)
+    return added.clamp(-limit, limit).view(H.shape[0], K, D)
 
 
 def _at(H: Tensor, vertices: Tensor) -> Tensor:
@@ -138,7 +138,7 @@ class _Average(torch.autograd.Function):
 class _Pick(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, H: Tensor, vertices: Tensor, nodes: Segments) -> Tensor:
-        ctx.save_for_backward(vertices)
+        ctx.save_for_backward(vertices.contiguous())
         ctx.nodes, ctx.own = nodes, H.shape[1]
         return _at(H, vertices)
 
@@ -156,7 +156,8 @@ class _Add(torch.autograd.Function):
     def forward(ctx: Any, H: Tensor, change: Tensor, *rest: Any) -> Tensor:
         from pfgnn.ops.triton.particles import add_at_vertices
 
-        vertices, valid, nodes, limit = rest
+        *drawn, nodes, limit = rest
+        vertices, valid = (of.contiguous() for of in drawn)
         out = add_at_vertices(H.contiguous(), change.contiguous(), vertices, valid, nodes.index, limit)
         ctx.save_for_backward(out, vertices, valid)
         ctx.nodes, ctx.own, ctx.limit = nodes, H.shape[1], limit

@@ -66,7 +66,7 @@ def spread(values: Tensor, segments: Segments) -> Tensor:
 
     The gradient is a :func:`segment_sum`. The gradient of torch's own indexing would sort the index.
     """
-    if not (values.requires_grad and torch.is_grad_enabled()):
+    if not (values.requires_grad and torch.is_grad_enabled()) or torch.compiler.is_compiling():
         return values.index_select(0, segments.index)
     return apply(_Spread, values, segments)
 
@@ -132,7 +132,8 @@ def sum_neighbours(x: Tensor, own: Tensor, sources: Segments, targets: Segments)
 
 def gather_sum(x: Tensor, sources: Segments, targets: Segments) -> Tensor:
     """Σ_{edges (j, i)} x_j for every node i, in plain torch code. For the arguments see :func:`sum_neighbours`."""
-    if len(sources.index) * x[:1].numel() <= AT_ONCE:
+    # A compiled pass makes no messages: it reads a row where it adds it.
+    if torch.compiler.is_compiling() or len(sources.index) * x[:1].numel() <= AT_ONCE:
         return segment_sum(spread(x, sources), targets)
     return apply(_InBlocks, x, sources, targets)
 

@@ -30,6 +30,10 @@ class NoiseKey(NamedTuple):
     step: int
     purpose: int
 
+    def contiguous(self) -> "NoiseKey":
+        """The same key without gaps in memory, as kernels need it."""
+        return self._replace(key=self.key.contiguous())
+
     def keys(self) -> Tensor:
         """One key per graph for this step and purpose, shape [G]."""
         return fold(fold(self.key, self.step), self.purpose)
@@ -139,7 +143,7 @@ class _Resample(torch.autograd.Function):
         from pfgnn.ops.triton.weights import resample
 
         log_weights = log_weights.contiguous()
-        ancestors, kept = resample(log_weights, alpha, systematic, *noise_key)
+        ancestors, kept = resample(log_weights, alpha, systematic, *noise_key.contiguous())
         ctx.save_for_backward(log_weights, ancestors)
         ctx.alpha = alpha
         ctx.mark_non_differentiable(ancestors)

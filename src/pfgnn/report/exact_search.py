@@ -29,6 +29,8 @@ class Found(NamedTuple):
         orbits: Number of orbits of the nodes.
         automorphisms: Number of automorphisms.
         certificate: Bytes that are equal for isomorphic graphs.
+        labelling: The canonical labelling: the number of each node in the canonical form.
+        moves: Automorphisms that generate the group, each as the vertices that it moves, and their images.
     """
 
     colours: int | None = None
@@ -36,6 +38,8 @@ class Found(NamedTuple):
     orbits: int | None = None
     automorphisms: int | None = None
     certificate: bytes | None = None
+    labelling: tuple[int, ...] | None = None
+    moves: tuple[tuple[list[int], list[int]], ...] | None = None
 
 
 def search_here(graph: Graph) -> Found:
@@ -132,6 +136,8 @@ def _exactly(graph: Graph, found: Found) -> Found:
         len(np.unique(exact.orbits)),
         exact.group_order,
         _digest(form.to_bytes()),
+        tuple(exact.labelling.tolist()),
+        tuple((move.vertices.tolist(), move.images.tolist()) for move in exact.moves),
     )
 
 

@@ -1,19 +1,21 @@
 """What `pfgnn inspect` prints: exact facts about the graphs of a file, by 1-WL and by their true symmetries."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from pfgnn.errors import InputError, shown
 from pfgnn.files import ending
 from pfgnn.graphs.graph import Graph
-from pfgnn.graphs.graph6 import graph6_lines, read_graph6
+from pfgnn.graphs.graph6 import graph6_lines, read_graph6, to_graph6, to_sparse6
 from pfgnn.graphs.smiles import read_smiles, smiles_lines
 from pfgnn.report.exact_search import Found, search_here
 
 GRAPH6, MOLECULES = (".g6", ".s6"), (".smi", ".smiles")
-MOST_DIGITS = 300  # a larger number is rounded when it is printed
+MOST_FOR_GRAPH6 = 5000  # nodes; a larger graph is written as sparse6, for graph6 has a bit for each pair of nodes
 
 
 class Facts(NamedTuple):
@@ -27,6 +29,7 @@ class Facts(NamedTuple):
         wl_class: Number of the class of graphs that 1-WL cannot tell apart, from 1.
         isomorphism_class: Number of the class of isomorphic graphs, from 1.
         automorphisms: Number of automorphisms.
+        labelling: The canonical labelling of the nodes.
     """
 
     nodes: int
@@ -36,6 +39,31 @@ class Facts(NamedTuple):
     wl_class: int | None
     isomorphism_class: int | None
     automorphisms: int | None
+    labelling: tuple[int, ...] | None
+
+    @property
+    def counts(self) -> tuple[int | None, ...]:
+        """The numbers, without the labelling."""
+        return self[:-1]
+
+
+def read_files(paths: Sequence[Path], most: int) -> tuple[list[tuple[Path, Graph]], int]:
+    """Read the graphs of several files, each with its file.
+
+    Args:
+        paths: The files, see :func:`read_graphs`.
+        most: Number of graphs to read, from the first.
+
+    Returns:
+        The graphs that were read, and the number of graphs in all files.
+    """
+    found: list[tuple[Path, Graph]] = []
+    total = 0
+    for path in paths:
+        graphs, there = read_graphs(path, most - len(found))
+        found += [(path, graph) for graph in graphs]
+        total += there
+    return found, total
 
 
 def read_graphs(path: Path, most: int | None = None) -> tuple[list[Graph], int]:
@@ -77,6 +105,7 @@ def gather_facts(graphs: Iterable[Graph], search: Callable[[Graph], Found] = sea
             _class(wl_classes, found.wl_certificate),
             _class(classes, found.certificate),
             found.automorphisms,
+            found.labelling,
         )
 
 
@@ -85,11 +114,40 @@ def _class(known: dict[bytes, int], certificate: bytes | None) -> int | None:
     return None if certificate is None else known.setdefault(certificate, len(known) + 1)
 
 
+def canonical_text(graph: Graph, search: Callable[[Graph], Found] = search_here) -> str | None:
+    """The canonical form of a graph without its labels, in graph6, or in sparse6 if it is large. None if not found.
+
+    The texts of two graphs are equal if and only if the graphs are isomorphic, labels aside. Other versions of pfgnn,
+    and pfgnn without pynauty, may choose another form.
+
+    Args:
+        graph: The graph.
+        search: Finds the symmetries of a graph.
+    """
+    bare = Graph(graph.num_nodes, graph.edges)
+    labelling = search(bare).labelling
+    if labelling is None:
+        return None
+    form = bare.relabel(labelling)
+    return to_graph6(form) if form.num_nodes <= MOST_FOR_GRAPH6 else to_sparse6(form)
+
+
+def isomorphism_between(graphs: Sequence[Graph], facts: Sequence[Facts]) -> tuple[int, ...] | None:
+    """The node of the second graph that each node of the first one becomes. None if they are not isomorphic.
+
+    Args:
+        graphs: Two graphs.
+        facts: Their facts, with labellings.
+    """
+    (left, right), (first, second) = graphs, facts
+    if first.labelling is None or second.labelling is None:
+        raise InputError("facts must have the labellings of both graphs, but one was not found in time")
+    if (left.num_nodes, left.num_edges) != (right.num_nodes, right.num_edges):
+        return None
+    mapping = np.argsort(second.labelling)[np.array(first.labelling)]
+    return tuple(mapping.tolist()) if left.relabel(mapping) == right else None
+
+
 def count_text(number: int | None) -> str:
-    """A number as text: all its digits, or a rounded value if it has hundreds of them; "?" if it is unknown."""
-    if number is None:
-        return "?"
-    if number < 10**MOST_DIGITS:
-        return str(number)
-    exponent, mantissa = divmod(math.log10(number), 1)
-    return f"about {10**mantissa:.4f}e{exponent:.0f}"
+    """A number with all its digits; "?" if it is unknown."""
+    return "?" if number is None else f"{Decimal(number):f}"  # Python refuses to print ints of thousands of digits

@@ -3,21 +3,17 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from pfgnn.graphs.arrays import IntArray
-from pfgnn.graphs.convert import to_networkx
 from pfgnn.graphs.graph import Graph
+from pfgnn.report.layout import Points, place_nodes
 from pfgnn.report.tree_nodes import Drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Points = npt.NDArray[np.float64]
-
 RADIUS = 0.36  # of a graph in the picture of a tree, where nodes are 1 apart
 DISC, SMALLEST_DISC = 0.13, 0.022  # largest and smallest diameter of a vertex in it
-ON_A_CIRCLE = 60  # most vertices of a regular graph that stand on a circle
 
 
 def plot_colouring(graph: Graph, colours: IntArray, ax: "Axes") -> None:
@@ -28,7 +24,7 @@ def plot_colouring(graph: Graph, colours: IntArray, ax: "Axes") -> None:
         colours: The colour of each node, [n]: start position of its cell in the ordered partition.
         ax: Axes to draw on.
     """
-    points = _layout(graph)
+    points = place_nodes(graph)
     _plot_graph(graph, colours, points, 0.45 / np.sqrt(graph.num_nodes), ax)
     for node, (x, y) in enumerate(points):
         ax.text(x, y, str(node), ha="center", va="center_baseline", fontsize=8, zorder=4)
@@ -52,7 +48,7 @@ def plot_tree(graph: Graph, levels: list[list[Drawn]], ax: "Axes", gap: float = 
     from matplotlib.patches import FancyBboxPatch
 
     places = _places(levels, gap)
-    points = _layout(graph)
+    points = place_nodes(graph)
     disc = float(np.clip(0.8 * RADIUS * _nearest(points), SMALLEST_DISC, DISC))
     for drawn in (drawn for level in levels for drawn in level):
         node = drawn.node
@@ -105,24 +101,6 @@ def _plot_branch(above: tuple[float, float], below: tuple[float, float], vertex:
     x, y = 0.3 * start + 0.7 * end
     ground = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
     ax.text(x, y, str(vertex), ha="center", va="center", fontsize=8, bbox=ground, zorder=1)
-
-
-def _layout(graph: Graph) -> Points:
-    """Positions of the nodes in the unit disc, [n, 2], without randomness.
-
-    The nodes of a small regular graph stand on a circle. For other graphs a spring layout starts from the circle.
-    """
-    import networkx as nx
-
-    n = graph.num_nodes
-    angles = np.linspace(np.pi / 2, -3 * np.pi / 2, n, endpoint=False)
-    circle: Points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    if np.ptp(graph.degrees) == 0 and n <= ON_A_CIRCLE:
-        return circle
-    springs = nx.spring_layout(to_networkx(graph), pos=dict(enumerate(circle)), iterations=100, scale=None)
-    points: Points = np.array([springs[node] for node in range(n)])
-    points -= points.mean(axis=0)
-    return points / np.linalg.norm(points, axis=1).max()
 
 
 def _nearest(points: Points) -> float:

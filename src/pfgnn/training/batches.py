@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor
 
 from pfgnn.data.arrays import rows_of
 from pfgnn.data.loader import GraphStore, Indices, Loader
 from pfgnn.training.config import TrainingConfig
+from pfgnn.training.devices import Devices
 
 
 class Examples(NamedTuple):
@@ -32,18 +32,18 @@ class Examples(NamedTuple):
         return self.targets[torch.from_numpy(rows)]
 
 
-def make_loader(examples: Examples, config: TrainingConfig, seed: int, fabric: Fabric, pad: bool) -> Loader:
+def make_loader(examples: Examples, config: TrainingConfig, seed: int, devices: Devices, pad: bool) -> Loader:
     """The loader of the training batches.
 
     Args:
         examples: The graphs.
         config: Settings of the training.
         seed: Seed of the order of the graphs.
-        fabric: The devices. Each one gets a share of every batch.
+        devices: The devices. Each one gets a share of every batch.
         pad: Whether to pad batches, so that they have only a few different shapes.
     """
     batch_size = even_size(config, len(examples.train))
-    own_size = -(-batch_size // fabric.world_size)
+    own_size = -(-batch_size // devices.world)
     return Loader(
         examples.data,
         examples.train.repeat(config.copies),
@@ -51,8 +51,8 @@ def make_loader(examples: Examples, config: TrainingConfig, seed: int, fabric: F
         shuffle=True,
         seed=seed,
         pad=examples.data.multiples(examples.train, own_size) if pad else None,
-        rank=fabric.global_rank,
-        world=fabric.world_size,
+        rank=devices.rank,
+        world=devices.world,
     )
 
 

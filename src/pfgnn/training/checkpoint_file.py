@@ -18,9 +18,10 @@ from safetensors.torch import save
 from torch import Tensor, nn, optim
 
 from pfgnn.errors import InputError
-from pfgnn.files import reading, write_atomically
+from pfgnn.files import check_version, reading, write_atomically
 
-FORMAT = "pfgnn checkpoint 1"
+KIND, VERSION = "pfgnn checkpoint", 1  # a newer pfgnn reads all older versions
+FORMAT = f"{KIND} {VERSION}"
 LAST, PREVIOUS, BEST = "last.safetensors", "previous.safetensors", "best.safetensors"
 
 
@@ -81,9 +82,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise DamagedCheckpointError(
             f"{path} must be a whole checkpoint, but it is truncated or no checkpoint ({error})"
         ) from None
-    if meta.get("format") != FORMAT:
-        said = meta.get("format")
+    said = meta.get("format")
+    kind, _, version = str(said).rpartition(" ")
+    if kind != KIND or not version.isdecimal() or int(version) < 1:
         raise DamagedCheckpointError(f"{path} must be a checkpoint of pfgnn, but its header says format {said!r}")
+    check_version(path, int(version), VERSION)
     if meta.get("crc") != str(_checksum(tensors, meta.get("state", ""))):
         raise DamagedCheckpointError(f"{path} is damaged: its checksum does not fit its content")
     with reading(path, "be a whole checkpoint"):

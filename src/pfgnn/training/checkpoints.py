@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from lightning_fabric import Fabric
-from lightning_fabric.wrappers import _FabricModule, _FabricOptimizer
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from pfgnn.errors import InputError
 from pfgnn.training import checkpoint_file as files
 from pfgnn.training.checkpoint_file import Checkpoint
+from pfgnn.training.devices import Devices, agreed
 from pfgnn.training.optimise import Schedule
 from pfgnn.training.targets import Standardise
 
@@ -55,10 +55,10 @@ class Checkpoints:
         folder: Folder of the checkpoints.
         identity: JSON values that identify the run. A checkpoint with another identity is refused.
         compared: What is compared of an identity. It turns an identity of an earlier version into that of this version.
-        fabric: The devices. Only the first process writes.
+        devices: The devices. Only the first process writes.
         state: State of the run.
-        model: The model, set up by the fabric.
-        optimiser: The optimiser, set up by the fabric.
+        model: The model.
+        optimiser: The optimiser.
         schedule: Schedule of the learning rate.
         sums: Sums of what is reported, since the last validation, see :class:`pfgnn.training.step.Step`.
         scaler: Scaling of regression targets, or None.
@@ -69,10 +69,10 @@ class Checkpoints:
     folder: Path
     identity: dict[str, Any]
     compared: Compared
-    fabric: Fabric
+    devices: Devices
     state: State
-    model: _FabricModule
-    optimiser: _FabricOptimizer
+    model: nn.Module
+    optimiser: torch.optim.Optimizer
     schedule: Schedule
     sums: Tensor
     scaler: Standardise | None
@@ -82,8 +82,8 @@ class Checkpoints:
     def take(self) -> Checkpoint:
         """A checkpoint of the run as it is now."""
         tensors = {
-            **files.named("model", self.model.module.state_dict()),
-            **files.named("optimiser", files.optimiser_tensors(self.optimiser.optimizer)),
+            **files.named("model", self.model.state_dict()),
+            **files.named("optimiser", files.optimiser_tensors(self.optimiser)),
             "sums": self.sums,
         }
         if self.scaler is not None:
@@ -95,8 +95,8 @@ class Checkpoints:
         """Continue from a checkpoint of this run."""
         tensors, state = files.read_checkpoint(path)
         self._check_identity(path, state["identity"])
-        files.load_model(self.model.module, files.owned("model", tensors), path)
-        files.load_optimiser(self.optimiser.optimizer, files.owned("optimiser", tensors), path)
+        files.load_model(self.model, files.owned("model", tensors), path)
+        files.load_optimiser(self.optimiser, files.owned("optimiser", tensors), path)
         if tensors["sums"].shape != self.sums.shape:
             raise InputError(
                 f"{path} must be of this version of pfgnn, but is of an earlier one; start a new run in a new directory"
@@ -110,10 +110,10 @@ class Checkpoints:
         """Load the best weights and return "best"; without validation, keep the last ones and return "last"."""
         if self.state.best is None:
             return "last"
-        self.fabric.barrier()  # the first process may still be writing the file
+        self.devices.barrier()  # the first process may still be writing the file
         tensors, state = files.read_checkpoint(self.folder / files.BEST)
         self._check_identity(self.folder / files.BEST, state["identity"])
-        files.load_model(self.model.module, files.owned("model", tensors), self.folder / files.BEST)
+        files.load_model(self.model, files.owned("model", tensors), self.folder / files.BEST)
         # A run that was killed may have written better weights than it reached again after it was resumed.
         self.state.best, self.state.best_update = state["run"]["best"], state["run"]["best_update"]
         return "best"
@@ -148,11 +148,11 @@ class Checkpoints:
 
     def is_time(self) -> bool:
         """Whether the next checkpoint is due, by the clock of the first process."""
-        return bool(self.fabric.broadcast(time.perf_counter() > self.due))
+        return agreed(self.devices, time.perf_counter() > self.due)
 
     def write(self, write: Callable[[], None]) -> None:
         """Call ``write`` in the first process only. An OSError is raised again with the update added to its text."""
-        if self.fabric.is_global_zero:
+        if self.devices.first:
             try:
                 write()
             except OSError as error:

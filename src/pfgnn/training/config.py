@@ -71,7 +71,7 @@ class TrainingConfig:
         patience: Training stops after more than this many validations without improvement; None for never.
         checkpoint_every: Updates between two checkpoints. None writes one after a validation; at least ten seconds,
             and fifty times the time that writing one takes, lie between two checkpoints.
-        precision: "float32", "tf32" or "bf16", see :func:`pfgnn.training.devices.make_fabric`.
+        precision: "float32", "tf32" or "bf16", see :func:`pfgnn.training.devices.open_devices`.
     """
 
     epochs: Positive | None = None

@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import torch
 import torch.distributed
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.model.refine import Refine
-from pfgnn.training.devices import sum_over_devices
+from pfgnn.training.devices import Devices, sum_over_devices
 from pfgnn.training.stages import Stages, run_stages
 
 WARM_UPS = 2  # plain calls with a shape before its graphs are captured; in these, libraries choose their kernels
@@ -103,14 +102,14 @@ class Replayed:
         return found
 
 
-def replayable(model: nn.Module, fabric: Fabric) -> bool:
+def replayable(model: nn.Module, devices: Devices) -> bool:
     """Whether a CUDA graph can hold a pass of the model.
 
     This needs a GPU, a model with static shapes, and none of torch's batch norms: these would count the padding.
     """
     static = all(getattr(part.backbone, "static", False) for part in model.modules() if isinstance(part, Refine))
     static = static and not any(isinstance(part, _BatchNorm) for part in model.modules())
-    return fabric.device.type == "cuda" and static
+    return devices.device.type == "cuda" and static
 
 
 def own_stream(device: torch.device) -> None:

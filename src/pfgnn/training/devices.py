@@ -1,36 +1,55 @@
-"""The devices of a run, through Lightning Fabric: a CPU, a GPU, or several processes started by torchrun."""
+"""The devices of a run: a CPU, a GPU, or several processes started by torchrun."""
 
-import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
-import torch.distributed
-from lightning_fabric import Fabric
-from lightning_fabric.strategies.ddp import DDPStrategy
-from lightning_fabric.strategies.strategy import Strategy
-from torch import Tensor, nn
+import torch.distributed as distributed
+from torch import Tensor
 
 from pfgnn.argument_checks import choose
 from pfgnn.errors import InputError, LostProcessError, cut
 
-# On each start with a GPU, Fabric logs the advice to use a lower precision.
-logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
-
-PRECISIONS = {"float32": "32-true", "tf32": "32-true", "bf16": "bf16-mixed"}  # our names → Fabric's names
+PRECISIONS = ("float32", "tf32", "bf16")
+TORCHRUN = {"RANK": 0, "WORLD_SIZE": 1, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1}  # what it sets, or else what holds
 
 
-class Processes(DDPStrategy):
-    """Several processes. :class:`pfgnn.training.averaging.Averaging` averages their gradients, not torch's DDP."""
+@dataclass(frozen=True)
+class Devices:
+    """The device of this process, and its place among the processes of the run.
 
-    def setup_module(self, module: nn.Module) -> nn.Module:  # type: ignore[override]
-        """Return the model as it is."""
-        return module
+    Args:
+        device: The device of this process.
+        precision: "float32", "tf32" or "bf16".
+        rank: Number of this process, from 0.
+        world: Number of processes.
+    """
+
+    device: torch.device
+    precision: str = "float32"
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the first process, which writes all files."""
+        return self.rank == 0
+
+    def autocast(self) -> torch.autocast:
+        """Context manager for a pass of a model: in bf16 its matrix products have that precision."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
+
+    def barrier(self) -> None:
+        """Wait until all processes are here."""
+        if self.world > 1:
+            with _all_there():
+                distributed.barrier()
 
 
-def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
-    """Launch Lightning Fabric on the device of this process.
+def open_devices(device: str = "auto", precision: str = "float32") -> Devices:
+    """Find the device of this process. Under torchrun, also meet the other processes.
 
     Under torchrun each process has one device, and the gradients of a training step are averaged over all processes.
 
@@ -40,23 +59,21 @@ def make_fabric(device: str = "auto", precision: str = "float32") -> Fabric:
             inputs to 11 bits, also biases that are computed as part of the product. TF32 is a setting of the whole
             process, so the last call decides.
     """
-    choose("device", device, {"auto": 0, "cpu": 0, "cuda": 0})
+    choose("device", device, dict.fromkeys(("auto", "cpu", "cuda")))
+    choose("precision", precision, dict.fromkeys(PRECISIONS))
     if device == "cuda" and not torch.cuda.is_available():
         raise InputError("device is cuda, but torch sees no CUDA device; take cpu or auto")
-    accelerator = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-    world, local = (int(os.environ.get(name, 1)) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    strategy: str | Strategy = Processes() if world > 1 else "auto"
-    fabric = Fabric(
-        accelerator=accelerator,
-        devices=local,
-        num_nodes=world // local,
-        strategy=strategy,
-        precision=choose("precision", precision, PRECISIONS),  # type: ignore[arg-type]
-    )
-    fabric.launch()
-    if fabric.device.type == "cuda":
+    kind = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    rank, world, local, local_world = (int(os.environ.get(name, number)) for name, number in TORCHRUN.items())
+    own, backend = torch.device(kind), "gloo"
+    if kind == "cuda":
+        gpus = torch.cuda.device_count()
+        own, backend = torch.device(kind, local % gpus), "nccl" if local_world <= gpus else "gloo"  # NCCL never shares
+        torch.cuda.set_device(own)
         torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    return fabric
+    if world > 1 and not distributed.is_initialized():
+        distributed.init_process_group(backend)
+    return Devices(own, precision, rank, world)
 
 
 def set_threads(threads: int | None) -> None:
@@ -72,18 +89,29 @@ def set_threads(threads: int | None) -> None:
         torch.set_num_threads(threads or 1)
 
 
-def over_devices(fabric: Fabric, tensor: Tensor, how: str) -> Tensor:
+def over_devices(devices: Devices, tensor: Tensor, how: str) -> Tensor:
     """Reduce a tensor over all devices; ``how`` is "sum" or "mean". All devices wait for each other before it."""
-    with _all_there():
-        reduced = fabric.all_reduce(tensor, reduce_op=how)
-    assert isinstance(reduced, Tensor)
-    return reduced
+    reduced = tensor.clone()
+    if devices.world > 1:
+        devices.barrier()
+        sum_over_devices(reduced)
+    return reduced / devices.world if how == "mean" else reduced
 
 
 def sum_over_devices(tensor: Tensor) -> None:
     """Replace a tensor by its sum over all devices. No GPU is waited for."""
     with _all_there():
-        torch.distributed.all_reduce(tensor)
+        distributed.all_reduce(tensor)
+
+
+def agreed(devices: Devices, here: bool) -> bool:
+    """The answer of the first process, for all of them."""
+    if devices.world == 1:
+        return here
+    answer = torch.tensor(float(here), device=devices.device)
+    with _all_there():
+        distributed.broadcast(answer, 0)
+    return float(answer) > 0
 
 
 @contextmanager
@@ -92,7 +120,7 @@ def _all_there() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if not isinstance(error, torch.distributed.DistError) and "gloo" not in str(error):
+        if not isinstance(error, distributed.DistError) and "gloo" not in str(error):
             raise
         raise LostProcessError(
             f"all processes of a run must stay, but one was lost ({cut(str(error), 200)}); "
@@ -107,18 +135,18 @@ class AnyDevice:
     that it was just given.
 
     Args:
-        fabric: The devices.
+        devices: The devices.
     """
 
-    def __init__(self, fabric: Fabric) -> None:
-        self.fabric = fabric
-        self.stream = torch.cuda.Stream(fabric.device) if fabric.device.type == "cuda" else None
+    def __init__(self, devices: Devices) -> None:
+        self.devices = devices
+        self.stream = torch.cuda.Stream(devices.device) if devices.device.type == "cuda" else None
         self.before: tuple[Tensor, torch.cuda.Event | None] | None = None  # the answer, and when it is there
 
     def __call__(self, here: bool) -> bool:
         """Whether ``here`` was true on any device in the call before. All devices make the same calls."""
         with torch.cuda.stream(self.stream):
-            sent = torch.full((), float(here), device=self.fabric.device)  # a tensor made from a number would wait
+            sent = torch.full((), float(here), device=self.devices.device)  # a tensor made from a number would wait
             sum_over_devices(sent)
             before, self.before = self.before, _on_its_way(sent)
         if before is None:
@@ -139,18 +167,19 @@ def _on_its_way(value: Tensor) -> tuple[Tensor, torch.cuda.Event | None]:
     return answer, arrived
 
 
-def gather_rows(fabric: Fabric, rows: Tensor) -> list[Tensor]:
+def gather_rows(devices: Devices, rows: Tensor) -> list[Tensor]:
     """Collect the rows [R_i, C] of every device i, in the order of the devices. The R_i may differ."""
-    if fabric.world_size == 1:
+    if devices.world == 1:
         return [rows]
-    lengths = _gather(fabric, torch.tensor(len(rows), device=rows.device))
-    padded = rows.new_zeros(int(lengths.max()), *rows.shape[1:])
+    lengths = _gather(devices, torch.tensor(len(rows), device=rows.device))
+    padded = rows.new_zeros(int(max(lengths)), *rows.shape[1:])
     padded[: len(rows)] = rows
-    return [part[:length] for part, length in zip(_gather(fabric, padded), lengths.tolist(), strict=True)]
+    return [part[: int(length)] for part, length in zip(_gather(devices, padded), lengths, strict=True)]
 
 
-def _gather(fabric: Fabric, tensor: Tensor) -> Tensor:
-    """Stack the tensors of all devices, which have the same shape: [devices, ...]."""
-    gathered = fabric.all_gather(tensor)
-    assert isinstance(gathered, Tensor)
+def _gather(devices: Devices, tensor: Tensor) -> list[Tensor]:
+    """The tensors of all devices, which have the same shape."""
+    gathered = [torch.empty_like(tensor) for _ in range(devices.world)]
+    with _all_there():
+        distributed.all_gather(gathered, tensor)
     return gathered

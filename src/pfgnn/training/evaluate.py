@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
@@ -15,7 +14,7 @@ from pfgnn.data.relabel import reorder, sort_keys
 from pfgnn.data.task import Task
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
-from pfgnn.training.devices import gather_rows
+from pfgnn.training.devices import Devices, gather_rows
 from pfgnn.training.finite import check_predictions
 from pfgnn.training.metrics import score
 from pfgnn.training.stages import Stages, run_stages
@@ -66,15 +65,15 @@ class Forward:
 
     Args:
         model: A model with the call of :class:`pfgnn.model.PFGNN`.
-        fabric: The devices.
+        devices: The devices.
         particles: K; None for the K of the model.
         embed: Whether to append the embedding to the prediction of each row.
     """
 
-    def __init__(self, model: nn.Module, fabric: Fabric, particles: int | None = None, embed: bool = False) -> None:
-        self.model, self.fabric, self.particles, self.embed = model, fabric, particles, embed
-        own_stream(fabric.device)
-        self.replayed = Replayed(self._predict) if replayable(model, fabric) else None
+    def __init__(self, model: nn.Module, devices: Devices, particles: int | None = None, embed: bool = False) -> None:
+        self.model, self.devices, self.particles, self.embed = model, devices, particles, embed
+        own_stream(devices.device)
+        self.replayed = Replayed(self._predict) if replayable(model, devices) else None
 
     @torch.no_grad()
     def __call__(self, batch: GraphBatch, seed: int, pad: tuple[int, int] | None) -> Tensor:
@@ -89,7 +88,7 @@ class Forward:
         was_training = self.model.training
         if was_training:  # setting the mode of all parts takes longer than some of the layers
             self.model.eval()
-        number = torch.tensor(seed, device=self.fabric.device)
+        number = torch.tensor(seed, device=self.devices.device)
         try:
             if self.replayed is None:
                 predicted = run_stages(self._predict(batch, number))
@@ -103,7 +102,7 @@ class Forward:
 
     def _predict(self, batch: GraphBatch, seed: Tensor) -> Stages:
         yield from ()  # a device needs nothing from the others
-        with self.fabric.autocast():
+        with self.devices.autocast():
             output = self.model(batch, particles=self.particles, seed=seed)
         prediction: Tensor = output.prediction.float()
         return torch.cat([prediction, output.embedding.float()], -1) if self.embed else prediction
@@ -124,10 +123,10 @@ def predict(
         number: Number of the draw, from 0.
         names: What each graph is called in messages, in the order of ``graphs``. By default its number.
     """
-    fabric = forward.fabric
-    own = graphs[fabric.global_rank :: fabric.world_size]
+    devices = forward.devices
+    own = graphs[devices.rank :: devices.world]
     shown = own if len(own) else graphs[:1]  # a device without graphs predicts one, to know the number of outputs
-    keys = _relabelling(data, graphs, draws, number)[fabric.global_rank :: fabric.world_size] if draws.relabel else []
+    keys = _relabelling(data, graphs, draws, number)[devices.rank :: devices.world] if draws.relabel else []
     pad = data.multiples(shown, draws.batch_size)
     rows = []
     for place, batch in enumerate(Loader(data, shown, draws.batch_size)):
@@ -136,7 +135,7 @@ def predict(
         predicted = forward(seen, draws.seed + number, pad)
         rows.append(predicted[new] if data.node_level and new is not None else predicted)
     mine = torch.cat(rows)
-    found = _in_order(data, graphs, [part.cpu() for part in gather_rows(fabric, mine if len(own) else mine[:0])])
+    found = _in_order(data, graphs, [part.cpu() for part in gather_rows(devices, mine if len(own) else mine[:0])])
     check_predictions(found, data, graphs, forward.model, names)
     return found
 

@@ -77,7 +77,7 @@ class FirstUpdate:
         """Whether the loss of one graph and its gradient are finite, with the weights before the update."""
         model = getattr(self.step.model, "module", self.step.model)  # other devices have no part in this
         model.eval()  # a batch norm may need more than one graph
-        with self.step.fabric.autocast():
+        with self.step.devices.autocast():
             losses, output, gains = replace(self.step, model=model).losses(self.data.collate([graph]), seed)
             loss = self.step.objective(losses, output.trace, gains=gains).total
         gradients = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)

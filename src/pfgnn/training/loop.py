@@ -10,7 +10,6 @@ from signal import SIGINT
 from typing import Any
 
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
@@ -23,7 +22,7 @@ from pfgnn.training.checkpoint_file import LAST
 from pfgnn.training.checkpoints import Checkpoints, Compared, State
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
-from pfgnn.training.devices import AnyDevice, over_devices
+from pfgnn.training.devices import AnyDevice, Devices, over_devices
 from pfgnn.training.evaluate import Draws, Forward
 from pfgnn.training.finite import FirstUpdate
 from pfgnn.training.losses import class_weights
@@ -51,7 +50,7 @@ class Trainer:
         seed: Seed of the order of the data and of the model's draws.
         draws: How predictions are drawn in validation.
         particles: K in validation; None for the K of the model.
-        fabric: The devices.
+        devices: The devices.
         folder: Folder of the checkpoints and of metrics.jsonl.
         identity: JSON values that identify the run. A checkpoint with another identity is refused.
         compared: See :class:`pfgnn.training.checkpoints.Checkpoints`.
@@ -68,23 +67,23 @@ class Trainer:
         seed: int,
         draws: Draws,
         particles: int | None = None,
-        fabric: Fabric,
+        devices: Devices,
         folder: Path,
         identity: dict[str, Any],
         compared: Compared = lambda identity: identity,
         report: Callable[[Status], None] = lambda status: None,
     ) -> None:
-        y, device = examples.y(examples.train), fabric.device
-        self.examples, self.config, self.fabric, self.draws = examples, config, fabric, draws
+        y, device = examples.y(examples.train), devices.device
+        self.examples, self.config, self.devices, self.draws = examples, config, devices, draws
         self.seed, self.report, self.state = seed, report, State()
         self.scaler = Standardise.fit(y) if config.standardise else None
         weights = class_weights(y, task.outputs).to(device) if task.loss == "weighted_cross_entropy" else None
         own_stream(device)
-        fabric.to_device(model)
-        self.model, self.optimiser = fabric.setup(model, make_optimiser(model.parameters(), config, device))
+        self.model = model.to(device)
+        self.optimiser = make_optimiser(model.parameters(), config, device)
         capturable = all(group.get("capturable", False) for group in self.optimiser.param_groups)
-        static = replayable(model, fabric) and capturable
-        self.loader = make_loader(examples, config, seed, fabric, pad=static)
+        static = replayable(model, devices) and capturable
+        self.loader = make_loader(examples, config, seed, devices, pad=static)
         self.updates = config.updates or (config.epochs or 0) * len(self.loader)
         self.schedule = make_schedule(config, self.updates)
         self.sums = torch.zeros(6, dtype=torch.float64, device=device)  # since the last validation, see Step
@@ -92,24 +91,24 @@ class Trainer:
         self.plain = Step(
             self.model,
             self.optimiser,
-            fabric,
+            devices,
             task,
             Objective(config.gamma, BASELINES[config.baseline], config.credit, config.entropy),
             config.clip,
             self.scaler and Standardise(*(numbers.to(device) for numbers in self.scaler)),
             weights,
             self.sums,
-            Averaging(model) if fabric.world_size > 1 else None,
+            Averaging(model) if devices.world > 1 else None,
         )
         self.step = self._replayed() if static else self.plain
-        self.forward = Forward(self.model.module, fabric, particles)
+        self.forward = Forward(self.model, devices, particles)
         self.validation = Validation(self.forward, examples, draws, self.scaler, task)
         self.metrics = MetricsFile(folder)
         self.checkpoints = Checkpoints(
             folder,
             identity,
             compared,
-            fabric,
+            devices,
             self.state,
             self.model,
             self.optimiser,
@@ -134,8 +133,8 @@ class Trainer:
         Ctrl-C is held back until the update is done and a checkpoint is written, and then raises a KeyboardInterrupt.
         """
         self.begun = time.perf_counter() - self.state.seconds
-        self.stopped_anywhere = AnyDevice(self.fabric)
-        if self.fabric.is_global_zero:
+        self.stopped_anywhere = AnyDevice(self.devices)
+        if self.devices.first:
             # A checkpoint within an epoch is older than the validation of its last update, which will be done again.
             self.metrics.cut(self.state.update - (self.state.batch > 0))
             self.checkpoints.remove_left_overs()
@@ -175,7 +174,7 @@ class Trainer:
         Of several processes, all stop after the same update: the one after that in which one of them got a signal.
         """
         number = self.interrupts.pending
-        if self.fabric.world_size == 1:
+        if self.devices.world == 1:
             return number
         return (number or SIGINT) if self.stopped_anywhere(number is not None) else None
 
@@ -205,8 +204,8 @@ class Trainer:
 
     def _take_less(self) -> bool:
         """Compute half as many particles at a time from now on, if possible. The results stay the same."""
-        chunk = self.plain.chunk or int(getattr(self.model.module, "particles", 1))
-        if chunk == 1 or not getattr(self.model.module, "in_chunks", False):
+        chunk = self.plain.chunk or int(getattr(self.model, "particles", 1))
+        if chunk == 1 or not getattr(self.model, "in_chunks", False):
             return False
         self.plain.chunk = (chunk + 1) // 2
         self.optimiser.zero_grad()
@@ -226,7 +225,7 @@ class Trainer:
 
     def _share(self) -> Share | None:
         """The share of the batch on this device; None if there is only one device."""
-        rank, world = self.fabric.global_rank, self.fabric.world_size
+        rank, world = self.devices.rank, self.devices.world
         if world == 1:
             return None
         begin = self.state.batch * self.loader.batch_size
@@ -250,7 +249,7 @@ class Trainer:
         """The means of what is reported, and the score of the validation part. The state of the run stays as it is."""
         self._agree()
         means = self._means(self.sums)
-        if self.fabric.world_size > 1:
+        if self.devices.world > 1:
             return means, self.validation.score()  # a process that stopped here would leave the others waiting
         try:
             with self.interrupts.let_through():
@@ -285,10 +284,10 @@ class Trainer:
 
     def _agree(self) -> None:
         """Average what each device has of its own graphs: the sums to report, and the model's running statistics."""
-        if self.fabric.world_size > 1:
-            for tensor in (self.sums, *self.model.module.buffers()):
+        if self.devices.world > 1:
+            for tensor in (self.sums, *self.model.buffers()):
                 if tensor.is_floating_point():
-                    tensor.copy_(over_devices(self.fabric, tensor, "mean"))
+                    tensor.copy_(over_devices(self.devices, tensor, "mean"))
 
     def _save(self) -> None:
         self._agree()  # a checkpoint holds the tensors of one device

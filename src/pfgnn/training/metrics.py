@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torchmetrics.functional.classification import binary_auroc
 
 from pfgnn.argument_checks import choose
 from pfgnn.data.task import Task
@@ -90,13 +89,15 @@ def _mean_roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:
 
 
 def _area(scores: Tensor, positive: Tensor) -> float:
-    """Area under the ROC curve of scores [R].
+    """Area under the ROC curve of scores [R]: the share of pairs, one of each class, in the right order.
 
-    The area depends on the ranks of the scores only. torchmetrics does not change numbers in [0, 1], so it gets the
-    ranks, divided by the largest.
+    A tie counts half. So the area is (Σ r - n (n + 1) / 2) / (n m), where r are the ranks of the n positive rows among
+    all n + m, and rows with equal scores share the mean of their ranks.
     """
-    ranks = scores.unique(return_inverse=True)[1].double()
-    return float(binary_auroc(ranks / ranks.max().clamp(min=1), positive.long()))
+    _, place, counts = scores.unique(return_inverse=True, return_counts=True)
+    ranks = (counts.cumsum(0) - (counts.double() - 1) / 2)[place]
+    n = int(positive.sum())
+    return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * (len(scores) - n)))
 
 
 def _mae(task: Task, z: Tensor, y: Tensor) -> Score:

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 
+METRICS = "metrics.jsonl"  # file in a run directory
+
+
 class Status(NamedTuple):
     """What a progress bar shows. Losses, sample size and entropy are means since the last validation.
 
@@ -44,7 +47,7 @@ class MetricsFile:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "metrics.jsonl"
+        self.path = folder / METRICS
         self.writer: SummaryWriter | None = None  # set by the caller to write for TensorBoard too
 
     def append(self, status: Status, seconds: float) -> None:

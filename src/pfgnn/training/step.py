@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
@@ -13,6 +12,7 @@ from pfgnn.model.output import Output
 from pfgnn.model.readout import Readout
 from pfgnn.ops.hashing import fold
 from pfgnn.training.averaging import Averaging
+from pfgnn.training.devices import Devices
 from pfgnn.training.losses import graph_losses
 from pfgnn.training.objective import Objective, Share
 from pfgnn.training.particle_statistics import measured_beside
@@ -25,9 +25,9 @@ class Step:
     """Forward pass, loss, backward pass, clipping and optimiser. The numbers to report are added to ``sums``.
 
     Args:
-        model: The model, set up by the fabric.
-        optimiser: The optimiser, set up by the fabric.
-        fabric: The devices.
+        model: The model.
+        optimiser: The optimiser.
+        devices: The devices.
         task: Names the loss.
         objective: Training objective.
         clip: Largest norm of the gradient; None for no clipping.
@@ -41,7 +41,7 @@ class Step:
 
     model: nn.Module
     optimiser: torch.optim.Optimizer
-    fabric: Fabric
+    devices: Devices
     task: Task
     objective: Objective
     clip: float | None
@@ -71,7 +71,7 @@ class Step:
         loss = self.objective(losses, output.trace, own, gains, total)
         self.optimiser.zero_grad()
         with measured_beside(output, batch.real_graphs) as diversity:
-            self.fabric.backward(loss.total)
+            loss.total.backward()
         if self.average is not None:
             yield from self.average.stages()
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
@@ -97,11 +97,14 @@ class Step:
         """
         assert batch.graph_key is not None
         assert batch.y is not None
-        rank, world = self.fabric.global_rank, self.fabric.world_size
+        rank, world = self.devices.rank, self.devices.world
         # With its place in the whole batch in the key, two copies of a graph draw differently, and several devices
         # draw what one process would draw.
         place = torch.arange(batch.num_graphs, device=batch.batch.device) * world + rank
-        output = self.model(batch, seed=seed, graph_key=fold(batch.graph_key, place), chunk=self.chunk)
+        with self.devices.autocast():
+            output: Output = self.model(batch, seed=seed, graph_key=fold(batch.graph_key, place), chunk=self.chunk)
+        if self.devices.precision == "bf16":  # losses need full precision
+            output = output.in_float32()
         y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
         losses = graph_losses(self.task, output.prediction, y, batch.batch, batch.num_graphs, self.class_weights)
         return losses, output, self._gains(output, y, batch.batch) if self.objective.needs_gains else None
@@ -124,8 +127,8 @@ class Step:
 
 
 def _readout(model: nn.Module) -> Readout:
-    """The readout of a model, which may be wrapped by the fabric."""
-    readout = getattr(getattr(model, "module", model), "readout", None)
+    """The readout of a model."""
+    readout = getattr(model, "readout", None)
     if not isinstance(readout, Readout):
         raise InputError("training.credit must be graph for a model that is not a PFGNN, but it is particle")
     return readout

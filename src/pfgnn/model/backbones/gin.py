@@ -109,7 +109,7 @@ class GIN(Stack):
         edge_attr = None
         if self.reads_edge_attr:
             edge_attr = check_edge_attr("GINE", graph.edge_attr, self.width)
-        return refine_gin(x.view(len(x), -1, self.width), edge_attr, weights, of).view_as(x)
+        return refine_gin(x.view(x.shape[0], -1, self.width), edge_attr, weights, of).view_as(x)
 
     def _weights(self, x: Tensor, exchange: nn.ModuleList | None) -> list[GINWeights] | None:
         """The parameters of all layers for :func:`refine_gin`; None if the layers have other parts than it knows."""

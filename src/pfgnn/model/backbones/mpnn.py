@@ -34,7 +34,7 @@ class MPNNLayer(nn.Module):
         """Apply the layer to x [N, ..., D]. The graph's edge_attr has shape [E, D]."""
         matrix = self.edge_network(check_edge_attr("MPNN", graph.edge_attr, self.width))
         matrix = matrix.view(-1, self.width, self.width)  # [E, D, D]
-        h = x.view(len(x), -1, self.width)  # [N, K, D], K = 1 without a particle axis
+        h = x.view(x.shape[0], -1, self.width)  # [N, K, D], K = 1 without a particle axis
         message = segment_mean(spread(h, graph.sources) @ matrix, graph.targets).view_as(x)
         m = (self.root(x) + message).relu()
         return self.gru(m.reshape(-1, self.width), x.reshape(-1, self.width)).view_as(x)

@@ -79,7 +79,7 @@ class PNALayer(nn.Module):
         if self.from_edge is not None:
             edge_attr, from_edge = check_edge_attr("PNA", graph.edge_attr, self.width), self.from_edge.weight
         weights = Weights(self.pre, self.pre_bias, from_edge, self.post, self.mix.weight, self.mix.bias)
-        particles = x.view(len(x), -1, self.width)  # [N, K, D]
+        particles = x.view(x.shape[0], -1, self.width)  # [N, K, D]
         delta = self.mean_log_degree
         return pna(particles, edge_attr, weights, delta, graph.sources, graph.targets, after).view_as(x)
 

@@ -84,8 +84,8 @@ class RNI(Alone):
         """
         cells = (k[:, None] * self.random + torch.arange(self.random, device=k.device)).flatten()  # [K R]
         u = noise.per_node(0, Purpose.INDIVIDUALISE, cells)  # [N, K R]
-        random = torch.special.ndtri(u).to(h.dtype).view(len(h), len(k), self.random)
-        return torch.cat([random, h[:, None].expand(-1, len(k), -1)], -1)
+        random = torch.special.ndtri(u).to(h.dtype).view(h.shape[0], k.shape[0], self.random)
+        return torch.cat([random, h[:, None].expand(-1, k.shape[0], -1)], -1)
 
 
 class Unread(Constant):

@@ -129,7 +129,7 @@ def choose(q: Tensor, place: Tensor, noise_key: NoiseKey, nodes: Segments, K: in
     B = max(16, min(64, triton.next_power_of_2(-(-M // G))))
     with torch.cuda.device_of(q):
         choose_paths[(G,)](
-            q.contiguous(), place.contiguous(), noise_key.key, nodes.start, ticks, drawn, chosen, live, weight,
-            M // len(nodes.index), K, noise_key.step, noise_key.purpose, B=B, num_warps=max(1, B * B // 512),
+            q.contiguous(), place.contiguous(), noise_key.key.contiguous(), nodes.start, ticks, drawn, chosen, live,
+            weight, M // len(nodes.index), K, noise_key.step, noise_key.purpose, B=B, num_warps=max(1, B * B // 512),
         )  # fmt: skip
     return chosen, live, weight

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.ops.gin import GINWeights
+from pfgnn.ops.side_stream import beside
 from pfgnn.ops.triton import gin_backward
 from pfgnn.ops.triton.gin_launch import ROWS_OF_EXCHANGE, STEP, Launch, both, edge_map, own_weights
 from pfgnn.ops.triton.messages import messages_backward, messages_edge_backward
@@ -35,6 +36,7 @@ class Backward:
         self.own = own_weights(layers)
         L = len(layers)
         self.found: list[dict[str, Tensor]] = [{} for _ in layers]
+        self.read_beside: list[Tensor] = []  # tensors that the side stream may still be reading
         self.d_edge = None if edge is None else edge.new_empty(edge.shape[1], L, edge.shape[2]).transpose(0, 1)
         if told is not None:
             self.d_said, self.u_said, self.du_said = (torch.empty_like(told) for _ in range(3))
@@ -94,8 +96,10 @@ class Backward:
             )  # fmt: skip
         found["hidden scale"], found["hidden shift"] = sums
         found["hidden last bias"], y_sums, found["hidden bias"] = sum_columns(parts).split([D, 2 * D, P])
-        found["hidden last"] = transposed_product(d_out.view(of.M, D), u)
-        found["hidden"] = transposed_product(du, x_after.view(of.M, D))
+        with beside(g):
+            found["hidden last"] = transposed_product(d_out.view(of.M, D), u)
+            found["hidden"] = transposed_product(du, x_after.view(of.M, D))
+        self.read_beside += [d_out, u, du, x_after]
         return dx, y_sums.view(2, D)
 
     def update(
@@ -114,8 +118,10 @@ class Backward:
             )  # fmt: skip
         found["scale"], found["shift"] = sums
         found["last bias"], found["first bias"] = sum_columns(parts).view(2, D)
-        found["last"] = transposed_product(dy.view(of.M, D), u.view(of.M, D))
-        found["first"] = transposed_product(du.view(of.M, D), z.view(of.M, D))
+        with beside(dx):
+            found["last"] = transposed_product(dy.view(of.M, D), u.view(of.M, D))
+            found["first"] = transposed_product(du.view(of.M, D), z.view(of.M, D))
+        self.read_beside += [dy, u, du, z]
         return dz, self._exchange(number, layer, dy)
 
     def _exchange(self, number: int, layer: GINWeights, dy: Tensor) -> Tensor | None:
@@ -142,7 +148,9 @@ class Backward:
         g, parts = messages_backward(dz, x, edge, self.own[number], sources.order, sources.across, sources.start, dx)
         self.found[number]["eps"] = parts.sum()
         if edge is not None and self.d_edge is not None:
-            messages_edge_backward(dz, x, edge, sources.index, graph.targets.index, self.d_edge[number])
+            with beside(dz):
+                messages_edge_backward(dz, x, edge, sources.index, graph.targets.index, self.d_edge[number])
+            self.read_beside += [dz, x]
         return g
 
     def edges(self, edge_attr: Tensor | None, needed: bool) -> Tensor | None:

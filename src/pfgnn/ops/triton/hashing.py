@@ -33,12 +33,14 @@ def unit(key):
 
 
 @triton.jit
-def _fold(key, word, out, count, columns, key_row, key_column, word_row, word_column, B: tl.constexpr):
+def _fold(
+    key, word, out, count, columns, key_stride, key_column_stride, word_stride, word_column_stride, B: tl.constexpr
+):
     place = tl.program_id(0) * B + tl.arange(0, B)
     inside = place < count
     row, column = place // columns, place % columns
-    k = tl.load(key + row * key_row + column * key_column, inside, 0)
-    w = tl.load(word + row * word_row + column * word_column, inside, 0)
+    k = tl.load(key + row * key_stride + column * key_column_stride, inside, 0)
+    w = tl.load(word + row * word_stride + column * word_column_stride, inside, 0)
     tl.store(out + place, fold_word(k, w), inside)
 
 

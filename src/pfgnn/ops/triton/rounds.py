@@ -100,7 +100,7 @@ def smooth_noise(
     signal, other = torch.empty(2, len(node_key), dtype=torch.int64, device=node_key.device)
     with torch.cuda.device_of(signal):
         smooth_rounds[(nodes.size,)](
-            noise_key.key, node_key.contiguous(), signal, other, sources.index, targets.start, nodes.start,
+            noise_key.key.contiguous(), node_key.contiguous(), signal, other, sources.index, targets.start, nodes.start,
             noise_key.step, noise_key.purpose, rounds, **_tile(nodes, 1),
         )  # fmt: skip
     return other if rounds % 2 else signal

@@ -1,0 +1,131 @@
+"""The command explain. It checks its input before it imports torch, which takes seconds."""
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import Progress
+
+from pfgnn.cli.bars import bar_columns
+from pfgnn.cli.console import console, errors, make_table
+from pfgnn.cli.threads import Threads, use_threads
+from pfgnn.cli.train import Device, Directory
+from pfgnn.errors import InputError, shown
+from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
+
+if TYPE_CHECKING:
+    from pfgnn.experiments.explain import Explanation
+
+SHOWN = 10  # parts that are printed
+
+
+def explain(
+    directory: Directory,
+    graph: Annotated[
+        str,
+        typer.Argument(help="A SMILES, a graph in graph6, or a file as for `predict`; see --number."),
+    ],
+    out: Annotated[Path | None, typer.Option(help="CSV table to write; by default explanation.csv.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="SVG to write; by default explanation.svg.")] = None,
+    number: Annotated[int, typer.Option(min=0, help="Number of the graph in the file, from 0.")] = 0,
+    output: Annotated[
+        str | None,
+        typer.Option(help="Output to print and draw, such as 'predicted logp'; by default the first, or likeliest."),
+    ] = None,
+    node: Annotated[int | None, typer.Option(min=0, help="Vertex to explain, if the run predicts vertices.")] = None,
+    draws: Annotated[int, typer.Option(help=f"Independent draws to average, 2 to {MOST_DRAWS}.")] = 16,
+    particles: Annotated[
+        int | None,
+        typer.Option(help=f"K, number of particles, at most {MOST_PARTICLES}; by default as the run was tested."),
+    ] = None,
+    smiles_column: Annotated[
+        str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, and write only the files that are named.")
+    ] = False,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Show which vertices and edges a prediction depends on: how much it changes without each, with its noise."""
+    from pfgnn.experiments.run_directory import read_record
+
+    check_draws(draws, particles)
+    read_record(directory)
+    if picture is not None and picture.suffix != ".svg":
+        raise InputError(f"picture must end in .svg, but it is {picture}")
+
+    use_threads(threads)
+    from pfgnn.data.task import CLASS_LOSSES
+    from pfgnn.experiments.explain import explain_prepared
+    from pfgnn.experiments.explanation_table import explanation_csv, explanation_json
+    from pfgnn.experiments.one_graph import read_one_graph
+    from pfgnn.experiments.predict import load_run
+    from pfgnn.files import write_text
+    from pfgnn.report.explanation_drawing import draw_explanation
+
+    shown_on = errors if as_json else console
+    with Progress(*bar_columns("predictions"), console=shown_on, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        run = load_run(directory, device)
+        given = read_one_graph(graph, run.needs, number, smiles_column)
+        found = explain_prepared(
+            run,
+            given.dataset,
+            draws,
+            particles,
+            node=node,
+            progress=lambda done, count: bar.update(task, completed=done, total=count),
+        )
+    features = None if given.smiles is None else run.needs.molecules
+    found = found._replace(smiles=given.smiles, features=features)
+    chosen = _choose(found, output, run.task.loss in CLASS_LOSSES)
+    if not as_json:
+        out, picture = out or Path("explanation.csv"), picture or Path("explanation.svg")
+    texts = {}
+    if out is not None:
+        texts[out] = explanation_csv(found)
+    if picture is not None:
+        texts[picture] = draw_explanation(found, chosen)
+    for path, text in texts.items():
+        write_text(path, text)
+    if as_json:
+        print(json.dumps(explanation_json(found)))
+        return
+    _print(found, chosen)
+    console.print(f"Wrote {out} and {picture}.", markup=False, soft_wrap=True)
+
+
+def _choose(found: "Explanation", name: str | None, classes: bool) -> int:
+    """The number of the output with this name. By default the first one, or of classes the likeliest one."""
+    if name is None:
+        return int(found.prediction.argmax()) if classes else 0
+    if name not in found.names:
+        raise InputError(f"output must be one of {', '.join(found.names)}, but it is {shown(name)}")
+    return found.names.index(name)
+
+
+def _print(found: "Explanation", output: int) -> None:
+    from pfgnn.experiments.explanation_table import explanation_rows
+
+    header, *rows = explanation_rows(found)
+    means, errors_of = (
+        [*vertices[:, output].tolist(), *edges[:, output].tolist()]
+        for vertices, edges in zip(found.vertices, found.edges, strict=True)
+    )
+    first = len(header) - 2 * len(found.names)  # the columns before it say what the part is
+    order = sorted(range(len(rows)), key=lambda row: -abs(means[row]) if math.isfinite(means[row]) else 0.0)
+    value, error = float(found.prediction[output]), float(found.error[output])
+    table = make_table(*map(str, header[:first]), "importance", "standard error")
+    for row in order[:SHOWN]:
+        table.add_row(*map(str, rows[row][:first]), f"{means[row]:+.4g}", f"{errors_of[row]:.2g}")
+    console.print(f"{found.names[output]}: {value:.5g}, Monte Carlo standard error {error:.2g}", markup=False)
+    console.print(table)
+    if len(rows) > SHOWN:
+        console.print(f"These are the {SHOWN} parts with the largest importance, of {len(rows)}.", markup=False)
+    console.print(
+        "Importance: how much lower the prediction would be without this part. It tells about the model alone."
+    )
+    console.print("More --draws or --particles make the standard errors smaller.")

@@ -1,0 +1,55 @@
+"""The command explore."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+from pfgnn.cli.bars import bar_columns
+from pfgnn.cli.console import console, errors
+from pfgnn.errors import InputError
+
+
+def explore(
+    path: Annotated[Path, typer.Argument(help="File of graph6 or sparse6 (.g6, .s6) or SMILES (.smi, .smiles).")],
+    out: Annotated[Path, typer.Option(help="Page to write (.html).")] = Path("explore.html"),
+    run: Annotated[Path | None, typer.Option(help="Run directory: show the particles of its model.")] = None,
+    graphs: Annotated[int, typer.Option(min=1, max=1000, help="Number of graphs to show, from the first.")] = 50,
+    seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
+) -> None:
+    """Write a page in which one walks the search trees of graphs. It is one file and works without a network."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"out must end in .html, but it is {out}")
+    if run is not None:
+        from pfgnn.experiments.run_directory import read_record
+
+        read_record(run)  # raises at once if there is no finished run
+    from pfgnn.report.exact_search import Searcher
+    from pfgnn.report.explore import Shown, reads_hydrogens, walk_all, write_page
+    from pfgnn.report.explore_input import read_samples
+
+    path.stat()  # raises at once if there is no such file
+    trained = None
+    if run is not None:
+        from pfgnn.experiments.predict import load_run
+
+        trained = load_run(run, "cpu")
+    samples, note = read_samples(path, graphs, trained is not None and reads_hydrogens(trained))
+    shown_on = console if console.is_terminal else errors
+    with (
+        Progress(*bar_columns("searching"), console=shown_on, transient=True, disable=not shown_on.is_terminal) as bar,
+        Searcher(seconds) as search,
+    ):
+        task = bar.add_task("", total=len(samples))
+        pages = []
+        for sample in samples:
+            pages.append(Shown(sample, search(sample.graph)))
+            bar.advance(task)
+    if trained is not None:
+        walks = walk_all(trained, samples)
+        pages = [page._replace(walked=walked) for page, walked in zip(pages, walks, strict=True)]
+    source = f"{len(samples)} of the graphs in {path.name}. {note}" if note else f"The graphs of {path.name}."
+    write_page(out, source, pages, None if run is None else str(run))
+    said = f"Wrote {out} with {len(samples)} graph{'s' if len(samples) > 1 else ''}; open it in a browser. {note}"
+    console.print(said.strip(), markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,140 @@
+"""The command reproduce."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import Progress, TaskID
+
+from pfgnn.cli.bars import NAME, bar_columns, fitting
+from pfgnn.cli.console import console
+from pfgnn.cli.results import Results, print_table, table_names
+from pfgnn.cli.stopping import going_on
+from pfgnn.cli.threads import Threads
+
+if TYPE_CHECKING:
+    from pfgnn.experiments import reproduce as running
+    from pfgnn.experiments.plan import Job
+    from pfgnn.experiments.run_progress import Running
+
+RECORDED = Path("results")  # of a checkout: where times are looked for if --results is another folder
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="Name of a table, see `pfgnn tables`.", autocompletion=table_names)],
+    results: Results = Path("results"),
+    runs: Annotated[Path, typer.Option(help="Folder of the run directories.")] = Path("runs"),
+    configs: Annotated[
+        Path | None, typer.Option(help="Folder of the configs. By default those that come with pfgnn.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="How many runs at the same time.")] = 1,
+    row: Annotated[
+        list[str] | None, typer.Option(help="Only rows whose name matches a pattern, such as 'sr25-*'. Repeatable.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Only this many seeds, from 0.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    threads: Threads = None,
+) -> None:
+    """Run what is missing in a table, continue what was stopped, and print our numbers beside the paper's.
+
+    Tells first how long the missing runs took when they were recorded.
+    """
+    from pfgnn.experiments import reproduce as running
+    from pfgnn.experiments.shipped import CONFIGS
+
+    columns = bar_columns("{task.description}", "{task.fields[note]}", elapsed=True)
+    with going_on(), Progress(*columns, console=console, speed_estimate_period=float("inf")) as bar:
+        bars = _Bars(bar, name)
+        failures = running.reproduce(
+            name,
+            out=results,
+            runs=runs,
+            configs=configs or CONFIGS,
+            jobs=jobs,
+            rows=row or (),
+            seeds=seeds,
+            device=device,
+            threads=threads,
+            begin=lambda missing: _say_expected(missing, results, jobs),
+            progress=bars.count,
+            watch=bars.watch,
+        )
+    print_table(results, name)
+    for failure in failures:
+        console.print(f"{failure.run} failed: {failure.reason}", style="red", markup=False, soft_wrap=True)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _say_expected(missing: "Sequence[Job]", results: Path, jobs: int) -> None:
+    """Print how long the missing runs took when they were recorded."""
+    from pfgnn.experiments.run_progress import expected_time
+
+    if not missing:
+        return
+    rows: dict[Path, list[Path]] = {}
+    for job in missing:
+        rows.setdefault(job.results.relative_to(results), []).append(job.directory)
+    found = expected_time(rows, [results, RECORDED])
+    said = f"{len(missing)} {'run is' if len(missing) == 1 else 'runs are'} missing."
+    if found.runs:
+        of = f"{found.runs} of them" if found.unknown else "It" if found.runs == 1 else "They"
+        at_once = f" with {jobs} at a time" if jobs > 1 else ""
+        time = f"{duration(found.seconds / min(jobs, found.runs))} of training and tests{at_once}"
+        said += f" {of} should need about {time}, as recorded on {' and '.join(found.devices)}."
+    if found.unknown:
+        of = f"the other {found.unknown}" if found.runs else "it" if len(missing) == 1 else "them"
+        said += f" No time is recorded for {of}."
+    console.print(said, markup=False, highlight=False, soft_wrap=True)
+
+
+def duration(seconds: float) -> str:
+    """A time in words that a person reads at a glance, such as "3 min"."""
+    for size, name in ((86_400, "days"), (3600, "hours"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {name}"
+    return f"{max(1, seconds):.0f} s"
+
+
+class _Bars:
+    """A bar for the table, and below it one for each run that is going on.
+
+    Args:
+        bar: Shows them.
+        name: Name of the table.
+    """
+
+    def __init__(self, bar: Progress, name: str) -> None:
+        self.bar = bar
+        self.table = bar.add_task(name, total=None, note="")
+        self.runs: dict[str, TaskID] = {}
+        self.ended = 0
+
+    def count(self, now: "running.Progress") -> None:
+        """Show how many runs are done. The bars of runs vanish; those that go on come back with the next news."""
+        elsewhere = f", {now.elsewhere} by another command" if now.elsewhere else ""
+        self.ended = now.done + now.failed
+        self.bar.update(self.table, completed=self.ended, total=now.total, note=f"{now.failed} failed{elsewhere}")
+        self._keep(())
+
+    def watch(self, runs: "Sequence[Running]") -> None:
+        """Show how far runs are. The bar of the table counts them by the share that is done."""
+        self._keep([run.name for run in runs])
+        for run in runs:
+            if run.name not in self.runs:
+                end = run.name if len(run.name) <= NAME else f"…{run.name[1 - NAME :]}"  # the end tells runs apart
+                self.runs[run.name] = self.bar.add_task(end, total=None, note="starting")
+            if run.updates:
+                parts = [f"epoch {run.epoch}"]
+                parts += [] if run.validation is None else [f"validation {run.validation:.4g}"]
+                parts += [] if run.loss is None else [f"loss {run.loss:.4g}"]
+                counts = f"{run.updates}/{run.updates}"
+                note = fitting(parts, run.name[:NAME], f"{counts} 0:00:00", console)
+                self.bar.update(self.runs[run.name], completed=run.update, total=run.updates, note=note)
+        self.bar.update(self.table, completed=self.ended + sum(run.share for run in runs))
+
+    def _keep(self, names: Sequence[str]) -> None:
+        """Remove the bars of all runs that are not named."""
+        for name in [name for name in self.runs if name not in names]:
+            self.bar.remove_task(self.runs.pop(name))

@@ -1,0 +1,238 @@
+"""What both estimators share: parameters, training, storing and loading."""
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.task import Task
+from pfgnn.errors import InputError, InputTypeError
+from pfgnn.estimators.storage import read_estimator, write_estimator
+from pfgnn.experiments.fit import FitOptions, Given, fit
+from pfgnn.experiments.fit_defaults import check_changes
+from pfgnn.experiments.fit_parts import Shares, check_weights
+from pfgnn.experiments.given_graphs import pack_labelled
+from pfgnn.experiments.model_folder import KEPT
+from pfgnn.experiments.predict import TrainedRun
+from pfgnn.experiments.prediction_table import Predictions
+
+Values = npt.NDArray[Any]
+
+
+class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The base of :class:`PFGNNRegressor` and :class:`PFGNNClassifier`.
+
+    Args:
+        backbone: Name of the GNN, see `pfgnn parts`. None for "gine" if the graphs have edge features, else "gin".
+        width: Size of a node embedding.
+        steps: T, number of vertices that a particle marks one after another.
+        particles: K, number of particles in training.
+        epochs: Passes over the training graphs; None for a number that follows from their count.
+        batch_size: Graphs in a batch; None for a number that follows from their count.
+        learning_rate: Peak of the learning rate.
+        settings: Further settings by their dotted names, such as {"data.ring_walks": 8}, see
+            :mod:`pfgnn.experiments.config`.
+        features: Features of molecules that are given as SMILES: "ogb", "zinc" or "qm9".
+        early_stopping: Whether to hold out a validation part, on which the best weights are selected.
+        validation_fraction: Share of the graphs for it; None for a tenth, but at least 10 graphs if these are at most
+            a fifth, and at most 10,000.
+        patience: Epochs without improvement before the training stops; None for a third of the epochs.
+        calibration_fraction: Share of the graphs that are held out to calibrate intervals and probabilities. None as
+            for ``validation_fraction``; 0 for no calibration.
+        draws: Independent draws that a prediction averages.
+        device: "cpu", "cuda" or "auto".
+        random_state: Seed of the parts, the weights and the draws.
+        warm_start: Whether a second call of ``fit`` begins with the weights of the first.
+        verbose: Whether to show a progress bar.
+    """
+
+    def __init__(
+        self,
+        *,
+        backbone: str | None = None,
+        width: int = 64,
+        steps: int = 1,
+        particles: int = 16,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-3,
+        settings: Mapping[str, Any] | None = None,
+        features: str = "ogb",
+        early_stopping: bool = True,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        calibration_fraction: float | None = None,
+        draws: int = 16,
+        device: str = "auto",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.backbone = backbone
+        self.width = width
+        self.steps = steps
+        self.particles = particles
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.settings = settings
+        self.features = features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.calibration_fraction = calibration_fraction
+        self.draws = draws
+        self.device = device
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def _fit(self, X: Any, y: Values, task: Task, sample_weight: npt.ArrayLike | None) -> Self:
+        """Train. ``y`` has the targets of the task, [G, C]."""
+        check_changes(self._changes())
+        graphs = self._graphs(X, fitting=True)
+        if len(graphs) != len(y):
+            raise InputError(f"y must have one row for each of {len(graphs)} graphs, but it has {len(y)}")
+        if len(y) == 1:
+            raise InputError("X must hold several graphs to learn from, but it holds 1 sample")
+        dataset = pack_labelled(graphs, y, task, self.features)
+        given = Given(dataset, weights=check_weights(sample_weight, len(y)))
+        seed = int(check_random_state(self.random_state).randint(10**9))
+        held = self.validation_fraction if self.early_stopping else 0.0
+        options = FitOptions(
+            Shares(held, self.calibration_fraction, 0.0),
+            seed=seed,
+            changes=self._changes(),
+            device=self.device,
+            draws=self.draws,
+        )
+        start = None
+        if self.warm_start and hasattr(self, "model_files_"):
+            start = self._run.model.state_dict()
+        with tempfile.TemporaryDirectory() as temporary, self._bar() as report:
+            folder = Path(temporary) / "model"
+            self.record_ = fit(given, folder, options, start=start, report=report)
+            self.model_files_ = {name: (folder / name).read_bytes() for name in KEPT if (folder / name).exists()}
+            self._loaded = TrainedRun(folder, self.device)
+        self.n_iter_ = int(self.record_["epochs"])
+        return self
+
+    def _graphs(self, X: Any, fitting: bool = False) -> Sequence[Any] | Dataset:
+        """The graphs of X. A subclass may make graphs from something else here.
+
+        Args:
+            X: What the user gave.
+            fitting: Whether they are for ``fit``.
+        """
+        return as_graphs(X)
+
+    def _changes(self) -> dict[str, Any]:
+        if not isinstance(self.settings, Mapping | None):
+            raise InputTypeError(f"settings must be a dict such as {{'model.width': 32}}, but it is {self.settings!r}")
+        wanted = {
+            "model.backbone": self.backbone,
+            "model.width": self.width,
+            "model.steps": self.steps,
+            "model.particles": self.particles,
+            "training.epochs": self.epochs,
+            "training.batch_size": self.batch_size,
+            "training.learning_rate": self.learning_rate,
+            "training.patience": self.patience if self.early_stopping else None,
+        }
+        return {name: value for name, value in wanted.items() if value is not None} | dict(self.settings or {})
+
+    def _bar(self) -> Any:
+        if not self.verbose:
+            return nullcontext(lambda status: None)
+        from pfgnn.cli.train import progress_bar
+
+        return progress_bar()
+
+    def _predictions(self, X: Any, coverage: float | None = None) -> Predictions:
+        check_is_fitted(self, "model_files_")
+        return self._run.predict(self._graphs(X), draws=self.draws, coverage=coverage)
+
+    @property
+    def _run(self) -> TrainedRun:
+        """The model, loaded when it is first needed."""
+        if "_loaded" not in self.__dict__:
+            with tempfile.TemporaryDirectory() as temporary:
+                self._write_model(Path(temporary))
+                self._loaded = TrainedRun(temporary, self.device)
+        return self._loaded
+
+    def _write_model(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in self.model_files_.items():
+            (folder / name).write_bytes(content)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle and copy.deepcopy store: all but the loaded model, which is loaded again from its files."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_loaded"}
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn's tools ask about an estimator: X is a list, and y may have several columns."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a new folder, without pickle. `pfgnn predict` reads the folder too.
+
+        Args:
+            path: The folder. It must not exist.
+        """
+        check_is_fitted(self, "model_files_")
+        folder = Path(path)
+        if folder.exists():
+            raise InputError(f"{folder} must be a new folder, but it exists")
+        self._write_model(folder)
+        write_estimator(folder, self)
+
+    @classmethod
+    def load(cls, path: str | Path, device: str | None = None) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Args:
+            path: The folder.
+            device: "cpu", "cuda" or "auto"; None for the device of the fit.
+        """
+        folder = Path(path)
+        parameters, fitted = read_estimator(folder, cls.__name__)
+        made = cls(**parameters)
+        if device is not None:
+            made.device = device
+        for name, value in fitted.items():
+            setattr(made, name, value)
+        made.model_files_ = {name: (folder / name).read_bytes() for name in KEPT if (folder / name).exists()}
+        made._run  # noqa: B018  raises an error if a file is damaged
+        return made
+
+
+def as_graphs(X: Any) -> Sequence[Any] | Dataset:
+    """The graphs of X as a list, or a Dataset as it is.
+
+    A table or an array with one column, as some steps of a Pipeline make it, is taken for the list of its cells.
+    """
+    if isinstance(X, Dataset):
+        return X
+    if getattr(X, "ndim", 1) == 2:
+        if X.shape[1] != 1:
+            raise InputError(f"X must be a list of graphs, or have one column of them, but it has {X.shape[1]} columns")
+        X = X.iloc[:, 0] if hasattr(X, "iloc") else np.asarray(X)[:, 0]
+    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
+        raise InputTypeError(f"X must be a list of graphs, but it is a {type(X).__name__}")
+    return list(X)

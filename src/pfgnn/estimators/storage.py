@@ -1,0 +1,68 @@
+"""Estimators in files: their parameters and what they know beside the model, as JSON."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pfgnn.errors import InputError, InputTypeError, shown
+from pfgnn.experiments.calibration import check_format
+from pfgnn.experiments.run_directory import read_record
+from pfgnn.files import read_json, reading, write_json
+
+ESTIMATOR = "estimator.json"
+FORMAT = 1
+
+
+def write_estimator(folder: Path, estimator: Any) -> None:
+    """Write estimator.json: the parameters and, of a classifier, the classes."""
+    parameters = {name: _plain(name, value) for name, value in estimator.get_params(deep=False).items()}
+    content = {"format": FORMAT, "class": type(estimator).__name__, "parameters": parameters}
+    if hasattr(estimator, "classes_"):
+        content["classes"] = _classes(estimator.classes_)
+    content["one_column"] = estimator.one_column_
+    write_json(folder / ESTIMATOR, content)
+
+
+def read_estimator(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters of an estimator, and its fitted attributes except for the files of its model.
+
+    Args:
+        folder: What ``save`` wrote.
+        name: Name of the class that the estimator must have.
+    """
+    path = folder / ESTIMATOR
+    if not path.exists():
+        raise InputError(f"{folder} must be a folder that `save` of an estimator wrote, but it has no {ESTIMATOR}")
+    content = read_json(path)
+    check_format(path, content, FORMAT)
+    with reading(path, "be an estimator, as `save` writes it"):
+        if content["class"] != name:
+            raise InputError(f"{path} must hold a {name}, but it holds a {shown(content['class'])}")
+        record = read_record(folder)
+        fitted = {"record_": record, "n_iter_": int(record["epochs"]), "one_column_": bool(content["one_column"])}
+        if "classes" in content:
+            fitted["classes_"] = np.array(content["classes"]["values"], dtype=content["classes"]["dtype"])
+        return content["parameters"], fitted
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter as JSON stores it."""
+    if isinstance(value, np.integer | np.floating | np.bool_):
+        value = value.item()
+    if isinstance(value, np.random.RandomState):
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(f"{name}[{shown(key)}]", of) for key, of in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(name, of) for of in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise InputTypeError(f"{name} must be a number, text or None to be saved, but it is a {type(value).__name__}")
+
+
+def _classes(classes: Any) -> dict[str, Any]:
+    values = classes.tolist()
+    if not all(isinstance(value, bool | int | float | str) for value in values):
+        raise InputTypeError("the classes must be numbers or texts to be saved, but they are not; use joblib")
+    return {"dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str, "values": values}

@@ -1,0 +1,176 @@
+"""Calibration of a model on graphs that were held out: conformal intervals, sets of classes, and a temperature.
+
+**Split conformal prediction.** The model predicts n held-out graphs, and each gets a score that is large if the
+prediction is bad: |y - ŷ| for a number, 1 - p_y for a class. The ⌈(n + 1) c⌉-th smallest score q bounds the score of a
+new graph with probability at least c, if the new graph comes from where the held-out ones come from. So the interval
+is ŷ ± q, and the set holds all classes with 1 - p ≤ q. This holds for every model, a bad one has wide intervals.
+
+**Temperature.** Probabilities are softmax(z / T) or σ(z / T), with the T under which the held-out classes are the most
+likely. It changes no ranking of classes within a draw.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pfgnn.argument_checks import check_number
+from pfgnn.data.task import CLASS_LOSSES, Task
+from pfgnn.errors import InputError, shown
+from pfgnn.files import read_json, reading, write_json
+
+CALIBRATION_FILE = "calibration.json"
+FORMAT = 1
+TEMPERATURES = np.exp(np.linspace(np.log(0.1), np.log(10.0), 401))
+
+Scores = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was learned from the held-out graphs.
+
+    Args:
+        scores: For each target, its scores in ascending order. A task with classes has one target.
+        temperature: T for probabilities; 1 for a regression.
+        draws: Draws of the predictions of the held-out graphs.
+    """
+
+    scores: tuple[Scores, ...]
+    temperature: float = 1.0
+    draws: int = 16
+
+    def quantiles(self, coverage: float) -> Scores:
+        """q of each target, shape [C].
+
+        Args:
+            coverage: Share of new graphs that shall be covered, above 0 and below 1.
+        """
+        check_coverage(coverage)
+        return np.array([conformal_quantile(scores, coverage) for scores in self.scores])
+
+    def write(self, folder: Path) -> None:
+        """Write calibration.json."""
+        scores = [[float(f"{score:.9g}") for score in of] for of in self.scores]
+        write_json(
+            folder / CALIBRATION_FILE,
+            {"format": FORMAT, "temperature": self.temperature, "draws": self.draws, "scores": scores},
+        )
+
+
+def read_calibration(folder: Path, task: Task) -> Calibration | None:
+    """Read calibration.json of a model folder; None if there is none.
+
+    Args:
+        folder: The model folder.
+        task: Task of the model.
+    """
+    path = folder / CALIBRATION_FILE
+    if not path.exists():
+        return None
+    content = read_json(path)
+    with reading(path, "be the calibration of a model, as `pfgnn fit` writes it"):
+        check_format(path, content, FORMAT)
+        scores = tuple(np.array(of, dtype=np.float64) for of in content["scores"])
+        found = Calibration(scores, float(content["temperature"]), int(content["draws"]))
+    targets = 1 if task.loss in CLASS_LOSSES else task.outputs
+    if len(scores) != targets:
+        raise InputError(f"{path} must have scores of {targets} targets, as the model has, but it has {len(scores)}")
+    for of in scores:
+        if of.ndim != 1 or not np.isfinite(of).all() or (np.diff(of, prepend=0.0) < 0).any():
+            raise InputError(f"{path} must have scores that are not negative and ascend, but it has others")
+    if not 0 < found.temperature < math.inf:
+        raise InputError(f"{path} must have a temperature above 0, but it has {found.temperature:g}")
+    return found
+
+
+def check_format(path: Path, content: dict[str, Any], known: int) -> None:
+    """Raise an InputError if a file of a model folder was written by another version of pfgnn."""
+    if content.get("format") != known:
+        came = shown(content.get("format"))
+        raise InputError(
+            f"{path} must have format {known}, but it has {came}: another version of pfgnn wrote it; "
+            "use that version, or fit the model again"
+        )
+
+
+def check_coverage(coverage: float) -> None:
+    """Raise an InputError unless a coverage lies strictly between 0 and 1."""
+    if not 0 < check_number("coverage", coverage) < 1:
+        raise InputError(f"coverage must be above 0 and below 1, but it is {shown(coverage)}")
+
+
+def conformal_quantile(scores: Scores, coverage: float) -> float:
+    """The ⌈(n + 1) c⌉-th smallest of n scores. Raises an InputError if n is too small for it.
+
+    Args:
+        scores: The scores, ascending, [n].
+        coverage: c.
+    """
+    rank = math.ceil(round((len(scores) + 1) * coverage, 9))  # 0.9 · 10 is a little more than 9 in floating point
+    if rank > len(scores):
+        needed = math.ceil(round(coverage / (1 - coverage), 9))
+        raise InputError(
+            f"a coverage of {coverage:g} needs at least {needed} graphs for calibration, but there are {len(scores)}; "
+            "fit with more graphs or a larger calibration_fraction, or ask for a smaller coverage"
+        )
+    return float(scores[rank - 1])
+
+
+def calibrate(outputs: Sequence[Tensor], y: npt.NDArray[Any], task: Task) -> Calibration:
+    """Calibrate a model.
+
+    Args:
+        outputs: For each draw, the predictions of the held-out graphs [n, C]: numbers in the units of the targets, or
+            logits.
+        y: Their targets, [n, C] or class numbers [n, 1]. NaN means unknown.
+        task: Says what the targets are.
+    """
+    draws = torch.stack([output.double() for output in outputs])  # [R, n, C]
+    if task.loss == "l1":
+        errors = np.abs(draws.mean(0).numpy() - y)
+        return Calibration(tuple(np.sort(of[~np.isnan(of)]) for of in errors.T), draws=len(outputs))
+    known = ~np.isnan(y.astype(np.float64))
+    temperature = _temperature(draws, y, known, task)
+    p = probabilities(draws, task, temperature).mean(0).numpy()
+    if task.loss in CLASS_LOSSES:
+        rows = np.flatnonzero(known[:, 0])
+        scores: tuple[Scores, ...] = (np.sort(1 - p[rows, y[rows, 0].astype(np.int64)]),)
+    else:
+        missed = np.where(y == 1, 1 - p, p)
+        scores = tuple(np.sort(missed[has, column]) for column, has in enumerate(known.T))
+    return Calibration(scores, temperature, len(outputs))
+
+
+def probabilities(logits: Tensor, task: Task, temperature: float = 1.0) -> Tensor:
+    """softmax(z / T) for classes, σ(z / T) for labels, [..., C] -> [..., C]."""
+    return (logits / temperature).softmax(-1) if task.loss in CLASS_LOSSES else (logits / temperature).sigmoid()
+
+
+def _temperature(draws: Tensor, y: npt.NDArray[Any], known: npt.NDArray[np.bool_], task: Task) -> float:
+    """The temperature with the smallest cross-entropy of the mean probabilities.
+
+    As in Platt's method, the wrong classes together count as one more graph. So a few graphs that are all right do
+    not make the model infinitely sure.
+    """
+    if not known.any():
+        return 1.0
+    best, found = math.inf, 1.0
+    for temperature in TEMPERATURES.tolist():
+        p = probabilities(draws, task, temperature).mean(0).numpy()
+        if task.loss in CLASS_LOSSES:
+            rows = np.flatnonzero(known[:, 0])
+            right = p[rows, y[rows, 0].astype(np.int64)]
+        else:
+            right = np.where(y == 1, p, 1 - p)[known]
+        right = np.clip(right, 1e-12, 1 - 1e-12)
+        loss = float(-(np.log(right).sum() + np.log(1 - right).mean()))
+        if loss < best:
+            best, found = loss, temperature
+    return found

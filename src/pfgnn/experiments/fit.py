@@ -1,0 +1,216 @@
+"""Fit a model to graphs with targets: choose parts and settings, train, test once and calibrate.
+
+The estimators of :mod:`pfgnn.estimators` and `pfgnn fit` both call :func:`fit`. It trains with
+:func:`pfgnn.experiments.run.run`, as `pfgnn train` does. :mod:`pfgnn.experiments.model_folder` lists the files that it
+writes.
+"""
+
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from pfgnn.data.arrays import Array
+from pfgnn.data.convert_file import write_rejects
+from pfgnn.data.convert_pieces import Reject
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.molecules import scaffold
+from pfgnn.data.task import CLASS_LOSSES
+from pfgnn.errors import InputError, shown
+from pfgnn.experiments.calibration import calibrate, read_calibration
+from pfgnn.experiments.fit_defaults import choose_config
+from pfgnn.experiments.fit_parts import CALIBRATION, SPLITS, Parts, Shares, keep_parts, make_parts
+from pfgnn.experiments.intervals import usual_coverage
+from pfgnn.experiments.model_folder import DATA, PARTS, REJECTS, TEST, Facts
+from pfgnn.experiments.parts_table import write_parts, write_test
+from pfgnn.experiments.predict import TrainedRun
+from pfgnn.experiments.run import run
+from pfgnn.experiments.run_directory import CONFIG, Resume, check_directory, read_record, read_run_config
+from pfgnn.setting_types import check_draws
+from pfgnn.training.metrics_file import Status
+
+DRAWS = 16
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """How a model is fitted. All of it has a default.
+
+    Args:
+        shares: Sizes of the parts.
+        split: "random", or "scaffold" for molecules. With "given", the parts of the dataset are kept.
+        seed: Seed of the parts and of the training.
+        changes: Values of settings by their dotted names, such as {"model.width": 32}.
+        overrides: Further changes as text, such as "model.width=32".
+        device: "cpu", "cuda" or "auto".
+        draws: Draws of each prediction in calibration and test.
+    """
+
+    shares: Shares = field(default_factory=Shares)
+    split: str = "random"
+    seed: int = 0
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Sequence[str] = ()
+    device: str = "auto"
+    draws: int = DRAWS
+
+
+@dataclass(frozen=True)
+class Given:
+    """The graphs of a fit, and where they come from.
+
+    Args:
+        dataset: The graphs with their targets.
+        smiles: SMILES of each graph; empty if the graphs are no molecules, or if nobody needs them.
+        weights: Weight of each graph in the training, [G]; None if all are equal.
+        source: The file that they come from.
+        smiles_column: Its column of SMILES.
+        rejects: Its lines that could not be read.
+    """
+
+    dataset: Dataset
+    smiles: Sequence[str] = ()
+    weights: Array | None = None
+    source: str = ""
+    smiles_column: str = ""
+    rejects: Sequence[Reject] = ()
+
+
+def fit(
+    given: Given,
+    folder: Path,
+    options: FitOptions | None = None,
+    *,
+    start: Mapping[str, Tensor] | None = None,
+    report: Callable[[Status], None] = lambda status: None,
+) -> dict[str, Any]:
+    """Fit a model, and return the record of its run.
+
+    Args:
+        given: The graphs.
+        folder: Model folder to write. It must not hold a run.
+        options: All settings.
+        start: Parameters that the training begins with, see :func:`pfgnn.experiments.run.run`.
+        report: Called during training with the status.
+    """
+    options = options or FitOptions()
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise InputError("a fit must run in one process, but torchrun started several; `pfgnn train` uses several")
+    check_draws(options.draws, None, least=1)
+    check_directory(folder, "no")
+    check_targets(given.dataset)
+    parts = _choose_parts(given, options)
+    dataset = replace(given.dataset, splits=parts, pairs=None, key=None)
+    config = choose_config(
+        dataset,
+        parts["train"],
+        str((folder / DATA).absolute()),
+        options.seed,
+        tests=[name for name in ("test",) if name in parts],
+        validation="validation" if "validation" in parts else None,
+        changes=options.changes,
+        overrides=options.overrides,
+    )
+    facts = Facts(
+        given.source,
+        given.smiles_column,
+        dict(dataset.about),
+        {name: len(np.unique(part)) for name, part in parts.items()},
+        len(given.rejects),
+        int(dataset.node_counts[parts["train"]].max()),
+        options.split,
+    )
+    new = not folder.exists()
+    try:
+        dataset.save(folder / DATA)
+        write_parts(folder / PARTS, dataset, given.smiles)
+        facts.write(folder)
+        write_rejects(folder / REJECTS if given.rejects else None, given.rejects)
+        run(config, folder, device=options.device, start=start, report=report)
+    except Exception:
+        if new and not (folder / CONFIG).exists():  # the training never began
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return finish(folder, options)
+
+
+def go_on(folder: Path, options: FitOptions, resume: Resume, report: Callable[[Status], None]) -> dict[str, Any]:
+    """Go on with a fit that was stopped, and return its record.
+
+    Args:
+        folder: The model folder, with the config of the run.
+        options: ``device`` and ``draws`` are used. All others are those of the stopped fit.
+        resume: See :func:`pfgnn.experiments.run.run`.
+        report: Called during training with the status.
+    """
+    run(read_run_config(folder), folder, device=options.device, resume=resume, report=report)
+    return finish(folder, options)
+
+
+def finish(folder: Path, options: FitOptions) -> dict[str, Any]:
+    """Calibrate the model of a finished run, and write the predictions of its test part. Returns the record."""
+    dataset = Dataset.open(folder / DATA)
+    trained = TrainedRun(folder, options.device)
+    if (held := dataset.splits.get(CALIBRATION)) is not None:
+        graphs = trained.prepare(dataset.subset(held))
+        calibrate(trained.outputs(graphs, options.draws), dataset.y[held], dataset.task).write(folder)
+        trained.calibration = read_calibration(folder, dataset.task)
+    if (test := dataset.splits.get("test")) is not None:
+        _write_test(folder, trained, dataset.subset(test), test, options.draws)
+    return read_record(folder)
+
+
+def check_targets(dataset: Dataset) -> None:
+    """Raise an InputError unless a model can be fitted to the targets."""
+    task = dataset.task
+    if task.level != "graph" or task.loss == "none":
+        raise InputError(
+            f"{dataset.name} must have a target for each graph to be fitted, but its task is at {task.level} level; "
+            "`pfgnn train` trains such tasks"
+        )
+    for column, values in enumerate(dataset.y.T):
+        known = values[~np.isnan(values)]
+        name = f"target {task.targets[column]}" if len(task.targets) == dataset.y.shape[1] else f"target {column}"
+        name = "the target" if dataset.y.shape[1] == 1 else name
+        if not len(known):
+            raise InputError(f"{name} must have a known value in some graph, but it has none")
+        if (known == known[0]).all():
+            what = "class" if task.loss != "l1" else "value"
+            raise InputError(
+                f"{name} must have at least 2 different values, but every graph has the {what} {known[0]:g}"
+            )
+    if task.loss in CLASS_LOSSES:
+        counts = np.bincount(dataset.y[~np.isnan(dataset.y)].astype(np.int64), minlength=task.outputs)
+        if (counts == 0).any():
+            absent = int(counts.argmin())
+            name = shown(task.targets[absent]) if len(task.targets) == task.outputs else str(absent)
+            raise InputError(f"each class must have at least one graph, but class {name} has none")
+
+
+def _choose_parts(given: Given, options: FitOptions) -> Parts:
+    dataset = given.dataset
+    if options.split == "given":
+        return keep_parts(dataset, dataset.splits, options.shares, options.seed)
+    if options.split not in SPLITS:
+        raise InputError(f"split must be one of {', '.join(SPLITS)}, but it is {shown(options.split)}")
+    scaffolds = None
+    if options.split == "scaffold":
+        if not given.smiles:
+            raise InputError("a split by scaffold needs molecules that are given as SMILES, but these graphs are not")
+        scaffolds = [scaffold(smiles) for smiles in given.smiles]
+    return make_parts(dataset, options.shares, options.seed, weights=given.weights, scaffolds=scaffolds)
+
+
+def _write_test(folder: Path, trained: TrainedRun, graphs: Dataset, numbers: Array, draws: int) -> None:
+    """Write the predictions of the test part beside the true values."""
+    coverage, _ = usual_coverage(trained.task, trained.calibration)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # some test graphs may be larger than all training graphs
+        found = trained.predict(graphs, draws, coverage=coverage)
+    write_test(folder / TEST, found, numbers, folder / PARTS)

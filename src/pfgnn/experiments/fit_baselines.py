@@ -1,0 +1,172 @@
+"""Simple models for comparison, trained and tested on the parts of a model folder.
+
+- A constant: the best prediction that looks at no graph. For numbers it is the median of the training targets, for
+  classes their frequencies.
+- The backbone alone: the same network without the particle filter (T = 0), with as many layers in all, trained with the
+  same settings. It shows what the particles are good for.
+- A random forest on Morgan fingerprints, for molecules. It is hard to beat on small data.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.task import CLASS_LOSSES, Task
+from pfgnn.experiments.config import Config
+from pfgnn.experiments.model_folder import DATA
+from pfgnn.experiments.predict import TrainedRun
+from pfgnn.experiments.run import run
+from pfgnn.experiments.run_directory import RECORD, read_run_config
+from pfgnn.graphs.arrays import IntArray
+from pfgnn.graphs.smiles import parse_smiles
+from pfgnn.training.metrics_file import Status
+
+LEAST = 1e-9  # smallest probability, so that it has a logarithm
+BACKBONE = "backbone"  # folder of the backbone's run, in the model folder
+RADIUS, BITS, TREES = 2, 2048, 200
+MOST_MOLECULES = 20_000  # a forest is trained on so many at most, drawn at random
+
+Doubles = npt.NDArray[np.float64]
+
+
+class Baseline(NamedTuple):
+    """A simple model and its predictions.
+
+    Fields:
+        name: Its name.
+        about: What it is.
+        prediction: Predictions of the test graphs as :func:`pfgnn.training.metrics.score` reads them, [R, C].
+    """
+
+    name: str
+    about: str
+    prediction: Doubles
+
+
+def make_baselines(
+    folder: Path,
+    smiles: Sequence[str],
+    device: str = "auto",
+    report: Callable[[Status], None] = lambda status: None,
+) -> list[Baseline]:
+    """Train and test all simple models. The backbone's run is in the model folder, so it is trained only once.
+
+    Args:
+        folder: Model folder of a finished fit, with a test part.
+        smiles: SMILES of all graphs; empty if they are no molecules.
+        device: "cpu", "cuda" or "auto".
+        report: Called during training with the status.
+    """
+    dataset, config = Dataset.open(folder / DATA), read_run_config(folder)
+    train, test = dataset.splits["train"], dataset.splits["test"]
+    found = [constant(dataset, train, len(test))]
+    if config.model.kind == "pfgnn" and config.model.steps:
+        record = train_backbone(config, folder / BACKBONE, device, report)
+        predicted = TrainedRun(folder / BACKBONE, device).predict(dataset.subset(test), draws=1).mean.numpy()
+        layers = record["config"]["model"]["layers"]
+        about = f"{config.model.backbone} without particles, {layers} layers, trained in the same way"
+        found.append(Baseline("backbone alone", about, as_scores(predicted, dataset.task)))
+    forest = random_forest(smiles, dataset, train, test, config.seed) if smiles else None
+    return [*found, forest] if forest is not None else found
+
+
+def as_scores(prediction: Doubles, task: Task) -> Doubles:
+    """Probabilities as logits, so that :func:`pfgnn.training.metrics.score` can read them. Numbers stay, [R, C]."""
+    if task.loss == "l1":
+        return prediction
+    p = np.clip(prediction, LEAST, 1 - LEAST)
+    return np.log(p) if task.loss in CLASS_LOSSES else np.log(p) - np.log1p(-p)
+
+
+def constant(dataset: Dataset, train: IntArray, rows: int) -> Baseline:
+    """The constant prediction.
+
+    Args:
+        dataset: The graphs with their targets, at graph level.
+        train: Numbers of the training graphs.
+        rows: Number of test graphs.
+    """
+    task, y = dataset.task, dataset.y[train].astype(np.float64)
+    if task.loss == "l1":
+        values, about = np.nanmedian(y, axis=0), "always the median of the training targets"
+    elif task.loss in CLASS_LOSSES:
+        counts = np.bincount(y[~np.isnan(y)].astype(np.int64), minlength=task.outputs)
+        values, about = counts / counts.sum(), "always the most frequent class of the training part"
+    else:
+        values, about = np.nanmean(y, axis=0), "always the share of positive training graphs"
+    return Baseline("constant", about, as_scores(np.tile(values, (rows, 1)), task))
+
+
+def backbone_config(config: Config) -> Config:
+    """The config of the backbone alone, with as many layers as all steps of the run have together."""
+    model = config.model
+    layers = model.layers + model.steps * (model.step_layers or model.layers)
+    return replace(
+        config,
+        model=replace(model, steps=0, layers=layers, step_layers=None, particles=1),
+        evaluation=replace(config.evaluation, particles=None, draws=1, pairs=None),
+    )
+
+
+def train_backbone(
+    config: Config, folder: Path, device: str = "auto", report: Callable[[Status], None] = lambda status: None
+) -> dict[str, Any]:
+    """Train the backbone alone, or go on with its training, and return the record.
+
+    Args:
+        config: Config of the run that it is compared with.
+        folder: Run directory of the backbone.
+        device: "cpu", "cuda" or "auto".
+        report: Called during training with the status.
+    """
+    alone = backbone_config(config)
+    if (folder / RECORD).exists():  # the model folder may have been moved since, with its data
+        alone = replace(alone, data=replace(alone.data, name=read_run_config(folder).data.name))
+    return run(alone, folder, device=device, resume="last", report=report)
+
+
+def random_forest(
+    smiles: Sequence[str], dataset: Dataset, train: IntArray, test: IntArray, seed: int = 0
+) -> Baseline | None:
+    """A random forest on Morgan fingerprints. None if scikit-learn or RDKit is missing.
+
+    Args:
+        smiles: SMILES of all graphs of the dataset.
+        dataset: The graphs with their targets.
+        train: Numbers of the graphs to train on.
+        test: Numbers of the graphs to predict.
+        seed: Seed of the forest.
+    """
+    try:
+        from rdkit.Chem import rdFingerprintGenerator
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    except ImportError:
+        return None
+    task, rng = dataset.task, np.random.default_rng(seed)
+    chosen = np.unique(train)
+    if len(chosen) > MOST_MOLECULES:
+        chosen = rng.choice(chosen, MOST_MOLECULES, replace=False)
+    make: Any = rdFingerprintGenerator.GetMorganGenerator(radius=RADIUS, fpSize=BITS)
+
+    def fingerprints(graphs: IntArray) -> npt.NDArray[np.uint8]:
+        return np.stack([make.GetFingerprintAsNumPy(parse_smiles(smiles[graph])) for graph in graphs.tolist()])
+
+    known, new = fingerprints(chosen), fingerprints(test)
+    columns = []
+    for y in dataset.y[chosen].astype(np.float64).T:
+        rows = ~np.isnan(y)
+        options = {"n_estimators": TREES, "random_state": seed % 2**32, "n_jobs": 1}
+        if task.loss == "l1":
+            columns.append(RandomForestRegressor(**options).fit(known[rows], y[rows]).predict(new)[:, None])
+            continue
+        forest = RandomForestClassifier(**options).fit(known[rows], y[rows].astype(np.int64))
+        found = np.zeros((len(test), max(task.outputs, 2)))
+        found[:, forest.classes_] = forest.predict_proba(new)
+        columns.append(found if task.loss in CLASS_LOSSES else found[:, 1:])
+    about = f"{TREES} trees on Morgan fingerprints (radius {RADIUS}, {BITS} bits) of {len(chosen)} training molecules"
+    return Baseline("random forest", about, as_scores(np.concatenate(columns, axis=1), task))

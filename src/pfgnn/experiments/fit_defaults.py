@@ -1,0 +1,119 @@
+"""The settings that `fit` chooses if the user chooses none. docs/method.md has the evidence for them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.shards import Shards
+from pfgnn.errors import InputTypeError, shown
+from pfgnn.experiments.config import Config
+from pfgnn.experiments.config_file import apply_override, parse_config, set_value
+from pfgnn.graphs.arrays import IntArray
+
+ALL_VERTICES = 64  # graphs of up to so many vertices are tested with one particle for each vertex
+MANY = 5000  # training graphs from which the deeper network of the config ours/zinc pays
+VISITS = 2_000_000  # graphs that a training sees in all, if this is 10 to 100 epochs
+LEAST_UPDATES = 600
+
+
+def choose_config(
+    dataset: Dataset | Shards,
+    train: IntArray,
+    name: str,
+    seed: int,
+    *,
+    tests: Sequence[str],
+    validation: str | None,
+    changes: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+) -> Config:
+    """The config of a fit.
+
+    Args:
+        dataset: The graphs.
+        train: Numbers of the training graphs.
+        name: Path of the packed file that will hold the graphs.
+        seed: Seed of the run.
+        tests: Parts to test on.
+        validation: The validation part; None if there is none.
+        changes: Values of settings by their dotted names, such as {"model.width": 32}.
+        overrides: Further changes as text, such as "model.width=32".
+    """
+    graphs, largest = len(np.unique(train)), int(dataset.node_counts[train].max())
+    like = dataset.sample if isinstance(dataset, Shards) else dataset
+    featured, edges = like.x is not None, like.edge_attr is not None
+    every_vertex = largest <= ALL_VERTICES
+    mapping: dict[str, Any] = {
+        "data": {"name": name, "validation": validation, "tests": list(tests)},
+        "model": {
+            "backbone": "gine" if edges else "gin",
+            "layers": 1,
+            "step_layers": 8 if featured and graphs >= MANY else 4,
+            "particles": 16,
+            **({} if featured else {"norm": "mark", "max_distance": 12}),
+            # The mean over particles helps if the test sees every vertex. Otherwise it does harm.
+            "exchange": "both" if featured and every_vertex else "mark",
+        },
+        "training": {
+            **_length(graphs, len(train)),
+            "learning_rate": 1e-3,
+            "schedule": {"kind": "cosine", "min_lr": 0.0},
+            "standardise": dataset.task.loss == "l1",
+        },
+        "evaluation": {
+            "particles": max(largest, 16) if every_vertex else 32,
+            "draws": 1 if every_vertex else 4,
+            "average": True,
+        },
+        "seed": seed,
+    }
+    config = _with_changes(mapping, changes, overrides)
+    training = config.training
+    if validation is None or "training.patience" in _named(changes, overrides):
+        return config
+    return replace(config, training=replace(training, patience=max((training.epochs or 0) // 3, 10)))
+
+
+def check_changes(changes: Mapping[str, Any], overrides: Sequence[str] = ()) -> None:
+    """Raise an error if changes of settings are wrong. The graphs are not needed for this.
+
+    Args:
+        changes: See :func:`choose_config`.
+        overrides: See :func:`choose_config`.
+    """
+    _with_changes({"data": {"name": "./data.pfgnn"}, "training": {"epochs": 1}}, changes, overrides)
+
+
+def _with_changes(mapping: dict[str, Any], changes: Mapping[str, Any], overrides: Sequence[str]) -> Config:
+    """The config of a mapping after changes. A number of updates takes the place of the number of epochs."""
+    for key, value in changes.items():
+        if not isinstance(key, str):
+            raise InputTypeError(f"the name of a setting must be text such as model.width, but it is {shown(key)}")
+        set_value(mapping, key, value)
+    for change in overrides:
+        apply_override(mapping, change)
+    training, named = mapping.get("training"), _named(changes, overrides)
+    if isinstance(training, dict) and "training.updates" in named and "training.epochs" not in named:
+        training["epochs"] = None
+    return parse_config(mapping)
+
+
+def _named(changes: Mapping[str, Any], overrides: Sequence[str]) -> set[str]:
+    """The dotted names of all settings that are changed."""
+    return {*changes, *(text.partition("=")[0] for text in overrides)}
+
+
+def _length(graphs: int, entries: int) -> dict[str, int]:
+    """Batch size and epochs. Few graphs get small batches and many epochs.
+
+    Args:
+        graphs: Number of different training graphs.
+        entries: Entries of the training part; more than graphs if some are in it several times.
+    """
+    batch_size = 16 if graphs < 200 else 32 if graphs < 20_000 else 64 if graphs < 200_000 else 128
+    epochs = min(max(VISITS // graphs, 10), 100)
+    updates = max(epochs * -(-graphs // batch_size), LEAST_UPDATES)
+    return {"batch_size": batch_size, "epochs": max(round(updates / -(-entries // batch_size)), 1)}

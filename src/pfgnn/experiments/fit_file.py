@@ -1,0 +1,65 @@
+"""Read the graphs of a fit from a file: a table of SMILES, graph6 with labels, JSON lines, or a packed file."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pfgnn.data.convert import convert
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.shards import is_folder
+from pfgnn.data.smiles_column import find_smiles
+from pfgnn.data.table_file import TABLES, open_table
+from pfgnn.errors import InputError
+from pfgnn.experiments.fit import Given
+from pfgnn.files import ending
+
+
+def read_given(
+    path: Path,
+    *,
+    smiles_column: str | None = None,
+    targets: Sequence[str] | None = None,
+    features: str = "ogb",
+    labels: Path | None = None,
+    task: str | None = None,
+    on_error: str = "fail",
+    processes: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Given:
+    """Read the graphs of a fit. See :func:`pfgnn.data.convert.convert` for the other arguments.
+
+    Args:
+        path: What `pfgnn data convert` reads, a packed file (.pfgnn) or a folder of shards.
+        smiles_column: Of a table, the column of SMILES; None for the column that looks like it.
+        targets: Of a table, the columns of the targets.
+        features: Features of molecules.
+        labels: File of the labels of graph6 and SMILES.
+        task: "classification" or "regression"; None to decide by the targets.
+        on_error: "fail" or "skip".
+        processes: Number of processes that read.
+        progress: Called with the number of lines done and of all lines.
+    """
+    path.stat()  # raises at once if there is no such file
+    if path.suffix == ".pfgnn" or is_folder(path):
+        given = {"--target": targets, "--labels": labels, "--task": task, "--smiles-column": smiles_column}
+        for option, value in given.items():
+            if value is not None:
+                raise InputError(f"{option} must not be given for a packed file, which has its own, but it is {value}")
+        return Given(Dataset.open(path), source=str(path))
+    column = ""
+    if ending(path) in TABLES:
+        column = find_smiles(open_table(path)) if smiles_column is None else smiles_column
+    done = convert(
+        path,
+        progress=progress,
+        processes=processes,
+        smiles_column=column or "smiles",
+        targets=targets,
+        features=features,
+        labels=labels,
+        task=task,
+        on_error=on_error,
+    )
+    return Given(
+        replace(done.dataset, splits={}), done.smiles, source=str(path), smiles_column=column, rejects=done.rejects
+    )

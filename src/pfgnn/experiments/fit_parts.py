@@ -1,0 +1,170 @@
+"""The parts that `fit` divides its graphs into: train, validation, calibration and test."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pfgnn.argument_checks import check_number
+from pfgnn.data.arrays import Array
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.shards import Shards
+from pfgnn.data.splits import random_split, scaffold_split
+from pfgnn.data.task import CLASS_LOSSES
+from pfgnn.errors import InputError, shown
+from pfgnn.graphs.arrays import IntArray
+
+LEAST, MOST = 10, 10_000  # graphs of a part whose share is not given; a coverage of 0.9 needs 9 for calibration
+COPIES = 16  # how often a graph of mean weight is in the training part, if the weights are no small integers
+SPLITS = ("random", "scaffold")
+CALIBRATION = "calibration"
+
+Parts = dict[str, IntArray]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The shares of the parts. What is left is for training.
+
+    A share of None follows from the number of graphs: a tenth, but at least 10 graphs if these are at most a fifth,
+    and at most 10,000.
+
+    Args:
+        validation: Share of the graphs on which the best weights are selected; 0 to keep the last weights.
+        calibration: Share of the graphs on which intervals and probabilities are calibrated; 0 for none.
+        test: Share of the graphs that are tested once, at the end; 0 for none.
+    """
+
+    validation: float | None = None
+    calibration: float | None = None
+    test: float | None = 0.0
+
+    def sizes(self, graphs: int) -> dict[str, int]:
+        """The number of graphs of each part, train first."""
+        sizes = {}
+        for name in ("validation", CALIBRATION, "test"):
+            share = getattr(self, name)
+            if share is None:
+                sizes[name] = min(max(graphs // 10, min(graphs // 5, LEAST), 1), MOST)
+            elif not 0 <= check_number(f"{name}_fraction", share) < 1:
+                raise InputError(f"{name}_fraction must be at least 0 and below 1, but it is {shown(share)}")
+            else:
+                sizes[name] = max(round(share * graphs), 1) if share else 0
+        train = graphs - sum(sizes.values())
+        if train < 2:
+            rest = ", ".join(f"{size} for {name}" for name, size in sizes.items() if size)
+            raise InputError(
+                f"there must be at least 2 graphs to train on, but of {graphs} graphs with a target {max(train, 0)} "
+                f"are left after {rest or 'no other part'}; give more graphs, or smaller fractions"
+            )
+        return {"train": train, **sizes}
+
+
+def make_parts(
+    dataset: Dataset | Shards,
+    shares: Shares,
+    seed: int,
+    *,
+    weights: Array | None = None,
+    scaffolds: Sequence[str] | None = None,
+) -> Parts:
+    """Divide the graphs into parts. Graphs without a known target or with weight 0 are in none.
+
+    Classes are divided in equal proportions.
+
+    Args:
+        dataset: The graphs.
+        shares: Sizes of the parts.
+        seed: Seed of the draw.
+        weights: Weight of each graph in the training, [G]; None if all are equal.
+        scaffolds: Scaffold of each molecule. Then no scaffold is both in train and in another part, nor in test and in
+            another part.
+    """
+    usable = ~np.isnan(dataset.y).all(1)
+    if weights is not None:
+        usable &= weights > 0
+    graphs = np.flatnonzero(usable)
+    sizes = shares.sizes(len(graphs))
+    train, validation, calibration, test = sizes.values()
+    held = validation + calibration
+    if scaffolds is not None:
+        fractions = np.array([train, held, test]) / len(graphs)
+        found = scaffold_split([scaffolds[graph] for graph in graphs.tolist()], fractions.tolist())
+    else:
+        labels = _classes(dataset, graphs)
+        found = random_split(len(graphs), [train, held, test], seed, labels=labels)
+    middle, numbers = found["validation"], graphs
+    share = validation / held if held else 0.0
+    first = round(share * len(middle))
+    inner = random_split(
+        len(middle), [first, len(middle) - first, 0], seed + 1, labels=_classes(dataset, graphs[middle])
+    )
+    parts = {
+        "train": numbers[found["train"]],
+        "validation": numbers[middle[inner["train"]]],
+        CALIBRATION: numbers[middle[inner["validation"]]],
+        "test": numbers[found["test"]],
+    }
+    for name, size in sizes.items():
+        if size and not len(parts[name]):
+            raise InputError(f"the part {name} would have no graph, because a few scaffolds hold most; split at random")
+    return {name: _repeated(part, weights) if name == "train" else part for name, part in parts.items() if sizes[name]}
+
+
+def keep_parts(dataset: Dataset | Shards, splits: Mapping[str, Array], shares: Shares, seed: int) -> Parts:
+    """The parts of a dataset that has some. The graphs for calibration are drawn from its training part.
+
+    Args:
+        dataset: The graphs.
+        splits: Its parts, which have "train", "validation" and "test".
+        shares: ``calibration`` says how many graphs of the training part are for calibration.
+        seed: Seed of the draw.
+    """
+    known: Array = np.asarray(~np.isnan(dataset.y).all(1))
+    parts = {name: splits[name][known[splits[name]]] for name in ("train", "validation", "test")}
+    size = Shares(0.0, shares.calibration, 0.0).sizes(len(parts["train"]))
+    drawn = random_split(
+        len(parts["train"]),
+        [size["train"], size[CALIBRATION], 0],
+        seed,
+        labels=_classes(dataset, parts["train"]),
+    )
+    kept = parts | {"train": parts["train"][drawn["train"]], CALIBRATION: parts["train"][drawn["validation"]]}
+    return {name: part for name, part in kept.items() if len(part)}
+
+
+def _classes(dataset: Dataset | Shards, graphs: IntArray) -> IntArray | None:
+    """The class of each graph, for a task with classes."""
+    return dataset.y[graphs, 0].astype(np.int64) if dataset.task.loss in CLASS_LOSSES and len(graphs) else None
+
+
+def _repeated(graphs: IntArray, weights: Array | None) -> IntArray:
+    """The graphs, each as often as its weight says. Small integers are exact, other weights are rounded."""
+    if weights is None:
+        return graphs
+    own = weights[graphs].astype(np.float64)
+    if (own == np.rint(own)).all() and own.max() <= COPIES:
+        counts = own.astype(np.int64) // np.gcd.reduce(own.astype(np.int64))
+    else:
+        counts = np.maximum(np.rint(COPIES * own / own.mean()), 1).astype(np.int64)
+        counts //= np.gcd.reduce(counts)
+    return np.repeat(graphs, counts)
+
+
+def check_weights(weights: npt.ArrayLike | None, graphs: int) -> Array | None:
+    """Weights as an array [G]. Raises an InputError unless all are finite, not negative, and some are above 0."""
+    if weights is None:
+        return None
+    array = np.asarray(weights, dtype=np.float64)
+    if array.ndim == 0:
+        array = np.full(graphs, array)
+    if array.ndim != 1 or len(array) != graphs:
+        raise InputError(
+            f"sample_weight must have one number for each of {graphs} graphs, but it has shape {list(array.shape)}"
+        )
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise InputError("sample_weight must hold finite numbers from 0, but it does not")
+    if not array.any():
+        raise InputError("sample_weight must have a weight above 0, but all are zero")
+    return array

@@ -1,0 +1,139 @@
+"""A drawing of a graph whose vertices and edges are coloured by importance, as one SVG that needs no other file."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pfgnn.data.molecules import FEATURES
+from pfgnn.experiments.explain import Explanation
+from pfgnn.graphs.graph import Graph
+from pfgnn.graphs.smiles import rdkit_modules
+from pfgnn.report.layout import place_nodes
+from pfgnn.report.markup import escaped
+from pfgnn.report.shades import ERRORS, WEAK, Shades, choose_shades, full_colour, rgb
+
+SIZE = 480  # width of a picture
+HEIGHT = 400  # of the graph in it
+LEGEND = 54  # height of the legend below the graph
+NUMBERED = 100  # most vertices that are numbered
+FONT = "font-family='Helvetica, Arial, sans-serif'"
+
+
+def draw_explanation(found: Explanation, output: int = 0, numbers: bool = True) -> str:
+    """Draw a graph as SVG. Molecules are drawn by RDKit, with elements; other graphs as circles and lines.
+
+    Orange raises the prediction, blue lowers it. What is weak has no colour, see :mod:`pfgnn.report.shades`.
+
+    Args:
+        found: The explanation.
+        output: Number of the output.
+        numbers: Whether to write the number of each vertex, as the table has it.
+    """
+    shades = choose_shades(found, output)
+    inner = _graph(found, output, shades, numbers) if found.smiles is None else _molecule(found, shades, numbers)
+    what = "a molecule" if found.smiles is not None else "a graph"
+    title = f"Importance of each part of {what} for {found.names[output]}"
+    value, error = float(found.prediction[output]), float(found.error[output])
+    about = (
+        found.smiles if found.smiles is not None else f"{len(found.vertices.mean)} vertices, {len(found.ends)} edges"
+    )
+    text = f"{about}. {found.names[output]}: {value:.4g}, standard error {error:.2g}. {_strongest(found, output)}"
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' role='img' width='{SIZE}' height='{HEIGHT + LEGEND}' "
+        f"viewBox='0 0 {SIZE} {HEIGHT + LEGEND}'><title>{escaped(title)}</title><desc>{escaped(text)}</desc>"
+        f"<rect width='100%' height='100%' fill='white'/>{inner}{_legend(shades)}</svg>\n"
+    )
+
+
+def _strongest(found: Explanation, output: int, count: int = 3) -> str:
+    """The most important vertices in words, for those who cannot see the colours."""
+    mean = found.vertices.mean[:, output]
+    order = [v for v in mean.abs().argsort(descending=True, stable=True).tolist() if math.isfinite(float(mean[v]))]
+    if not order:
+        return "No vertex can be removed."
+    return "Most important: " + ", ".join(f"vertex {v} ({float(mean[v]):+.3g})" for v in order[:count]) + "."
+
+
+def _legend(shades: Shades) -> str:
+    cells = []
+    for x, y, colour, text in (
+        (8, HEIGHT + 6, rgb(full_colour(True)), f"raises it by {shades.largest:.3g}"),
+        (SIZE / 2, HEIGHT + 6, rgb(full_colour(False)), f"lowers it by {shades.largest:.3g}"),
+        (8, HEIGHT + 30, "white", f"under {100 * WEAK:g} % of that, or within {ERRORS:g} standard errors of 0"),
+    ):
+        cells.append(
+            f"<rect x='{x:g}' y='{y}' width='15' height='15' fill='{colour}' stroke='#666'/>"
+            f"<text x='{x + 21:g}' y='{y + 13}' {FONT} font-size='14' fill='#222'>{escaped(text)}</text>"
+        )
+    return "".join(cells)
+
+
+def _graph(found: Explanation, output: int, shades: Shades, numbers: bool) -> str:
+    n = len(found.vertices.mean)
+    simple = found.ends[found.ends[:, 0] != found.ends[:, 1]]
+    # From [-1, 1] to pixels, with a margin for the discs.
+    half = np.array([SIZE, HEIGHT]) / 2
+    points = half + place_nodes(Graph(n, simple)) * (half - 24) * np.array([1, -1])
+    radius = float(np.clip(HEIGHT / np.sqrt(n) / 6, 3, 16))
+    parts = []
+    for number, (u, v) in enumerate(found.ends.tolist()):
+        colour = shades.edges[number]
+        style = "stroke='#aaa' stroke-width='1.5'" if colour is None else f"stroke='{rgb(colour)}' stroke-width='5'"
+        (x1, y1), (x2, y2) = points[u], points[v]
+        tip = _tip(f"edge {u}-{v}", found.edges.mean[number, output], found.edges.error[number, output])
+        if u == v:
+            loop = f"cx='{x1:.1f}' cy='{y1 - radius:.1f}' r='{radius:.1f}' fill='none'"
+            parts.append(f"<circle {loop} {style}>{tip}</circle>")
+        else:
+            parts.append(f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' {style}>{tip}</line>")
+    for v, (x, y) in enumerate(points.tolist()):
+        colour = shades.vertices[v]
+        rim = "stroke='black' stroke-width='3'" if v == found.node else "stroke='#555' stroke-width='1'"
+        tip = _tip(f"vertex {v}", found.vertices.mean[v, output], found.vertices.error[v, output])
+        fill = "white" if colour is None else rgb(colour)
+        parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' fill='{fill}' {rim}>{tip}</circle>")
+        if numbers and n <= NUMBERED:
+            parts.append(
+                f"<text x='{x:.1f}' y='{y + 0.35 * radius:.1f}' {FONT} font-size='{radius:.1f}' "
+                f"text-anchor='middle' fill='#111' pointer-events='none'>{v}</text>"
+            )
+    return "".join(parts)
+
+
+def _tip(what: str, mean: Any, error: Any) -> str:
+    """What a browser shows while the mouse is over a part."""
+    said = f"{float(mean):+.4g} ± {float(error):.2g}" if math.isfinite(float(mean)) else "cannot be removed"
+    return f"<title>{escaped(f'{what}: {said}')}</title>"
+
+
+def _molecule(found: Explanation, shades: Shades, numbers: bool) -> str:
+    chem, base = rdkit_modules()
+    from rdkit.Chem.Draw import rdMolDraw2D
+
+    assert found.smiles is not None
+    assert found.features is not None
+    with base.BlockLogs():
+        molecule = chem.Mol(FEATURES[found.features].parse(found.smiles))  # its atoms are the vertices of the graph
+        chem.SanitizeMol(molecule)  # the features of ZINC leave this out
+        pen: Any = rdMolDraw2D.MolDraw2DSVG(SIZE, HEIGHT)  # the types of its options are wrong
+        pen.drawOptions().addAtomIndices = numbers
+        pen.drawOptions().padding = 0.08
+        pen.drawOptions().useBWAtomPalette()  # the colours of elements would be taken for importances
+        atoms = {v: colour for v, colour in enumerate(shades.vertices) if colour is not None}
+        bonds = {
+            molecule.GetBondBetweenAtoms(u, v).GetIdx(): colour
+            for (u, v), colour in zip(found.ends.tolist(), shades.edges, strict=True)
+            if colour is not None
+        }
+        rdMolDraw2D.PrepareAndDrawMolecule(
+            pen,
+            molecule,
+            highlightAtoms=list(atoms),
+            highlightAtomColors=atoms,
+            highlightBonds=list(bonds),
+            highlightBondColors=bonds,
+        )
+        pen.FinishDrawing()
+    text: str = pen.GetDrawingText()
+    return text[text.index("<svg") :]

@@ -1,0 +1,160 @@
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from tests.estimators.samples import GRAPHS, SIZES, regressor
+
+from pfgnn.data import Dataset
+from pfgnn.errors import InputError
+from pfgnn.estimators import PFGNNRegressor
+from pfgnn.graphs import to_graph6, to_networkx
+
+
+@pytest.fixture(scope="module")
+def fitted() -> PFGNNRegressor:
+    return regressor().fit(GRAPHS, SIZES)
+
+
+def test_it_learns_and_a_constant_does_not(fitted: PFGNNRegressor) -> None:
+    assert fitted.score(GRAPHS, SIZES) > 0.9
+    assert regressor(epochs=1, learning_rate=1e-12).fit(GRAPHS, SIZES).score(GRAPHS, SIZES) < 0.5
+
+
+def test_kinds_of_graphs_give_the_same_predictions(fitted: PFGNNRegressor) -> None:
+    wanted = fitted.predict(GRAPHS[:6])
+    pyg = Dataset.from_graphs(GRAPHS[:6], SIZES[:6]).to_pyg()
+    array = np.empty((6, 1), dtype=object)
+    array[:, 0] = GRAPHS[:6]
+    kinds: list[Any] = [
+        [to_graph6(graph) for graph in GRAPHS[:6]],
+        [to_networkx(graph) for graph in GRAPHS[:6]],
+        pyg,
+        Dataset.from_graphs(GRAPHS[:6], SIZES[:6]),
+        array,
+    ]
+    for graphs in kinds:
+        np.testing.assert_allclose(fitted.predict(graphs), wanted, rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_model(fitted: PFGNNRegressor) -> None:
+    again = regressor().fit([to_networkx(graph) for graph in GRAPHS], SIZES)
+    np.testing.assert_array_equal(again.predict(GRAPHS), fitted.predict(GRAPHS))
+    other = regressor(random_state=1, epochs=1).fit(GRAPHS, SIZES)
+    assert not np.array_equal(other.predict(GRAPHS), fitted.predict(GRAPHS))
+
+
+def test_copies_and_files(fitted: PFGNNRegressor, tmp_path: Path) -> None:
+    wanted = fitted.predict(GRAPHS)
+    fitted.save(tmp_path / "model")
+    loaded = PFGNNRegressor.load(tmp_path / "model")
+    for other in (copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted)), loaded):
+        np.testing.assert_array_equal(other.predict(GRAPHS), wanted)
+        np.testing.assert_array_equal(other.predict_interval(GRAPHS), fitted.predict_interval(GRAPHS))
+    assert loaded.get_params() == fitted.get_params()
+    with pytest.raises(InputError, match="must be a new folder"):
+        fitted.save(tmp_path / "model")
+
+
+def test_warm_start_begins_with_the_old_weights(fitted: PFGNNRegressor) -> None:
+    still = {"epochs": 1, "learning_rate": 1e-12}
+    warm = copy.deepcopy(fitted).set_params(warm_start=True, **still).fit(GRAPHS, SIZES)
+    cold = copy.deepcopy(fitted).set_params(warm_start=False, **still).fit(GRAPHS, SIZES)
+    assert warm.score(GRAPHS, SIZES) > 0.8 > cold.score(GRAPHS, SIZES)
+    with pytest.raises(InputError, match=r"^start does not fit the model: .* has shape"):
+        warm.set_params(width=8).fit(GRAPHS, SIZES)
+
+
+@pytest.mark.slow
+def test_several_targets_with_gaps() -> None:
+    y = np.stack([SIZES, -SIZES], 1)
+    y[::4, 1] = np.nan
+    model = regressor().fit(GRAPHS, y)
+    assert model.predict(GRAPHS).shape == (len(GRAPHS), 2)
+    assert model.predict_interval(GRAPHS, 0.5).shape == (len(GRAPHS), 2, 2)
+    assert model.score(GRAPHS, y) > 0.8
+    single = regressor(epochs=1).fit(Dataset.from_graphs(GRAPHS, SIZES))
+    assert single.predict(GRAPHS).shape == (len(GRAPHS), 1)  # the targets of a dataset have columns
+
+
+@pytest.mark.slow
+def test_weights_count() -> None:
+    twice = [*GRAPHS, *GRAPHS]
+    y = np.concatenate([SIZES, 100 - SIZES])
+    weights = np.concatenate([np.ones(len(GRAPHS)), np.zeros(len(GRAPHS))])
+    light = regressor().fit(twice, y, sample_weight=weights)
+    assert light.score(GRAPHS, SIZES) > 0.8
+    assert regressor(epochs=10).fit(twice, y).score(GRAPHS, SIZES) < 0
+
+
+def test_interval_and_noise(fitted: PFGNNRegressor) -> None:
+    mean, noise = fitted.predict(GRAPHS, return_std=True)
+    low, high = fitted.predict_interval(GRAPHS, coverage=0.9).T
+    assert (noise < 1e-5).all()  # the particles cover all vertices
+    np.testing.assert_allclose((low + high) / 2, mean)
+    assert (low < high).all()
+    narrow = fitted.predict_interval(GRAPHS, coverage=0.5)
+    assert (narrow[:, 1] - narrow[:, 0] < high - low).all()
+
+
+def test_larger_graphs_get_a_warning(fitted: PFGNNRegressor) -> None:
+    with pytest.warns(UserWarning, match="1 graph has more vertices than the largest training graph, which has 12"):
+        fitted.predict([nx.path_graph(13)])
+
+
+@pytest.mark.parametrize(
+    ("graphs", "y", "sentence"),
+    [
+        (GRAPHS, ["many"] * len(GRAPHS), "y must hold numbers for a regressor, but it holds 'many'; PFGNNClassifier"),
+        (GRAPHS, SIZES[1:], "y must have one row for each of 60 graphs, but it has 59"),
+        (GRAPHS, SIZES * 0 + 7, "the target must have at least 2 different values, but every graph has the value 7"),
+        (GRAPHS[:3], [1.0, 2.0, 3.0], "there must be at least 2 graphs to train on, but of 3 graphs"),
+        ([], [], "graphs must hold at least one graph, but it is empty"),
+        (["CC(C", "CC"], [1.0, 2.0], r"molecule 0 \(counted from 0\) cannot be used: smiles 'CC\(C' is not a valid"),
+        (["", "CC"], [1.0, 2.0], "molecule 0 .* has no atoms, but a graph has at least 1 node"),
+        ([nx.Graph(), nx.path_graph(2)], [1.0, 2.0], "a graph has at least 1 node"),
+        (GRAPHS, None, "requires y to be passed, but the target y is None"),
+    ],
+)
+def test_wrong_input(graphs: Any, y: Any, sentence: str) -> None:
+    if graphs and isinstance(graphs[0], str):
+        pytest.importorskip("rdkit", reason="needs the extra chem")
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        regressor().fit(graphs, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"settings": ["model.width"]}, "settings must be a dict such as"),
+        ({"settings": {"model.widht": 3}}, "model.widht is not a setting"),
+        ({"settings": {"model.width.of": 3}}, "model.width must be an integer, but it is {'of': 3}"),
+        ({"settings": {3: 3}}, "the name of a setting must be text such as model.width, but it is 3"),
+        ({"width": 0}, "model.width must be at least 1, but it is 0"),
+        ({"epochs": 2.5}, "training.epochs must be an integer or null, but it is 2.5"),
+        ({"validation_fraction": 1.0}, "validation_fraction must be at least 0 and below 1, but it is 1.0"),
+        ({"calibration_fraction": 0.99}, "there must be at least 2 graphs to train on, but of 60 graphs"),
+        ({"draws": 0}, "draws must be at least 1, but it is 0"),
+        ({"features": "nothing"}, "features must be one of ogb, zinc, qm9"),
+        ({"device": "abacus"}, "device must be"),
+    ],
+)
+def test_wrong_parameters(parameters: dict[str, Any], sentence: str) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    graphs = ["C" * length for length in range(1, 61)] if "features" in parameters else GRAPHS
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        regressor(**parameters).fit(graphs, SIZES)
+
+
+def test_a_small_calibration_part_and_none(fitted: PFGNNRegressor) -> None:
+    with pytest.raises(InputError, match=r"a coverage of 0.99 needs at least 99 graphs for calibration, but there are"):
+        fitted.predict_interval(GRAPHS, coverage=0.99)
+    with pytest.raises(InputError, match=r"coverage must be above 0 and below 1, but it is 90"):
+        fitted.predict_interval(GRAPHS, coverage=90)
+    without = regressor(epochs=1, calibration_fraction=0).fit(GRAPHS, SIZES)
+    with pytest.raises(InputError, match="must come from `pfgnn fit` with graphs held out for calibration"):
+        without.predict_interval(GRAPHS)

@@ -1,0 +1,108 @@
+"""Conformal quantiles and temperatures, on scores and logits that are made up."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pfgnn.data.task import Task
+from pfgnn.errors import InputError
+from pfgnn.experiments.calibration import (
+    Calibration,
+    calibrate,
+    conformal_quantile,
+    probabilities,
+    read_calibration,
+)
+from pfgnn.experiments.coverage import coverage_over_splits
+
+NUMBERS = Task("graph", 2, "l1", "mae")
+CLASSES = Task("graph", 3, "cross_entropy", "accuracy")
+LABELS = Task("graph", 2, "binary_cross_entropy", "roc_auc")
+
+
+def test_the_quantile_covers_exactly_by_counting() -> None:
+    """Of n + 1 exchangeable scores, the last is at most the quantile of the others in ⌈(n + 1) c⌉ of n + 1 orders."""
+    scores = np.arange(5.0)
+    for coverage, wanted in ((0.2, 1), (0.5, 3), (0.6, 3), (0.79, 4), (0.8, 4)):
+        covered = [
+            last <= conformal_quantile(np.sort(rest), coverage)
+            for last, *rest in itertools.permutations(scores.tolist())
+        ]
+        assert np.mean(covered) == pytest.approx(wanted / 5)
+    assert conformal_quantile(np.arange(9.0), 0.9) == 8
+    with pytest.raises(InputError, match=r"a coverage of 0.9 needs at least 9 graphs for calibration, but there are 8"):
+        conformal_quantile(np.arange(8.0), 0.9)
+
+
+def test_each_target_has_its_own_residuals(tmp_path: Path) -> None:
+    y = np.array([[1.0, 10.0], [2.0, np.nan], [3.0, 30.0]])
+    outputs = [torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]), torch.tensor([[3.0, 0.0], [1.0, 0.0], [1.0, 0.0]])]
+    found = calibrate(outputs, y, NUMBERS)
+    assert [of.tolist() for of in found.scores] == [[1, 1, 2], [10, 30]]
+    found.write(tmp_path)
+    again = read_calibration(tmp_path, NUMBERS)
+    assert again is not None
+    np.testing.assert_array_equal(again.quantiles(0.5), found.quantiles(0.5))
+    (tmp_path / "calibration.json").write_text('{"format": 2}')
+    with pytest.raises(InputError, match=r"calibration.json must have format 1, but it has 2: another version"):
+        read_calibration(tmp_path, NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("scores", "temperature", "sentence"),
+    [
+        ([], 1, "must have scores of 2 targets, as the model has, but it has 0"),
+        ([[1.0], [2.0, 1.0]], 1, "must have scores that are not negative and ascend, but it has others"),
+        ([[-1.0], [1.0]], 1, "must have scores that are not negative and ascend"),
+        ([[1.0], [float("nan")]], 1, "must have scores that are not negative and ascend"),
+        ([[[1.0]], [1.0]], 1, "must have scores that are not negative and ascend"),
+        ([[1.0], [1.0]], 0, "must have a temperature above 0, but it has 0"),
+        ([[1.0], "a"], 1, "must be the calibration of a model, as `pfgnn fit` writes it"),
+    ],
+)
+def test_a_damaged_calibration_is_refused(tmp_path: Path, scores: object, temperature: float, sentence: str) -> None:
+    """It would give wrong intervals without a word."""
+    content = {"format": 1, "temperature": temperature, "draws": 2, "scores": scores}
+    (tmp_path / "calibration.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=f"calibration.json {sentence}"):
+        read_calibration(tmp_path, NUMBERS)
+
+
+@pytest.mark.parametrize("task", [CLASSES, LABELS])
+@pytest.mark.parametrize("true", [0.5, 1.0, 2.5])
+def test_the_temperature_is_found_again(task: Task, true: float, seed: int) -> None:
+    random = torch.Generator().manual_seed(seed)
+    logits = 3 * torch.randn(4000, task.outputs, generator=random, dtype=torch.float64)
+    p = probabilities(logits, task, true)
+    if task is CLASSES:
+        y = torch.multinomial(p, 1, generator=random).numpy()
+    else:
+        y = torch.bernoulli(p, generator=random).numpy()
+        y[::3, 0] = np.nan
+    assert calibrate([logits], y, task).temperature == pytest.approx(true, rel=0.15)
+
+
+def test_a_few_right_answers_do_not_make_it_sure() -> None:
+    logits = torch.tensor([[2.0, 0.0, 0.0]]).repeat(10, 1)
+    p = probabilities(logits, CLASSES, calibrate([logits], np.zeros((10, 1)), CLASSES).temperature)
+    assert 0.8 < float(p[0, 0]) < 0.97
+    assert Calibration((np.zeros(1),)).temperature == 1
+
+
+def test_coverage_over_twenty_splits(seed: int) -> None:
+    """Conformal sets cover 90 % though the model is too sure of itself; sets from its own probabilities do not."""
+    random = torch.Generator().manual_seed(seed)
+    logits = torch.randn(1000, 3, generator=random, dtype=torch.float64)
+    y = torch.multinomial(logits.softmax(-1), 1, generator=random).numpy()
+    found = coverage_over_splits([8 * logits], y, CLASSES, 0.9)
+    assert 0.88 < np.mean([of.covered for of in found]) < 0.92
+    assert np.mean([of.control for of in found]) < 0.8
+    before, after = np.mean([of.loss for of in found], axis=0)
+    assert after < before
+    labels = np.concatenate([y == 0, y == 1], 1).astype(float)
+    sure = coverage_over_splits([8 * logits[:, :2]], labels, LABELS, 0.9)
+    assert 0.88 < np.mean([of.covered for of in sure]) < 0.92

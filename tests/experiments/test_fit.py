@@ -1,0 +1,135 @@
+"""The parts and the settings that a fit chooses, for few graphs and for many."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.estimators.samples import GRAPHS, KINDS, SIZES
+
+from pfgnn.data import Dataset
+from pfgnn.data.task import Task
+from pfgnn.errors import InputError
+from pfgnn.experiments.config import Config
+from pfgnn.experiments.fit import FitOptions, Given, fit
+from pfgnn.experiments.fit_defaults import choose_config
+from pfgnn.experiments.fit_parts import Shares, check_weights, keep_parts, make_parts
+
+CLASSES = Dataset.from_graphs(GRAPHS, (KINDS == "ring").astype(int))
+
+
+def single_vertices(count: int, features: bool = False) -> Dataset:
+    """Graphs of one vertex, with edge features that no edge has."""
+    return Dataset.from_arrays(
+        "many",
+        Task("graph", 1, "l1", "mae"),
+        node_counts=np.ones(count, dtype=np.int64),
+        edge_counts=np.zeros(count, dtype=np.int64),
+        edges=np.zeros((2, 0), dtype=np.int64),
+        y=np.arange(count)[:, None] / 7,
+        x=np.zeros((count, 1), dtype=np.int64) if features else None,
+        edge_attr=np.zeros((0, 1), dtype=np.int64) if features else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("graphs", "sizes"),
+    [
+        (8, (5, 1, 1, 1)),
+        (50, (20, 10, 10, 10)),
+        (1000, (700, 100, 100, 100)),
+        (500_000, (470_000, 10_000, 10_000, 10_000)),
+    ],
+)
+def test_sizes_of_parts(graphs: int, sizes: tuple[int, ...]) -> None:
+    assert tuple(Shares(test=None).sizes(graphs).values()) == sizes
+
+
+def test_parts_do_not_overlap_and_hold_all_classes() -> None:
+    parts = make_parts(CLASSES, Shares(test=None), seed=0)
+    assert list(parts) == ["train", "validation", "calibration", "test"]
+    together = np.concatenate(list(parts.values()))
+    assert np.array_equal(np.sort(together), np.arange(len(GRAPHS)))
+    for graphs in parts.values():
+        assert abs(CLASSES.y[graphs].mean() - 0.5) <= 0.1
+    assert not np.array_equal(make_parts(CLASSES, Shares(), seed=1)["validation"], parts["validation"])
+
+
+def test_graphs_without_a_target_are_in_no_part() -> None:
+    y = SIZES.copy()
+    y[:20] = np.nan
+    parts = make_parts(Dataset.from_graphs(GRAPHS, y), Shares(test=None), seed=0)
+    assert np.concatenate(list(parts.values())).min() == 20
+
+
+@pytest.mark.parametrize(
+    ("weights", "counts"),
+    [
+        ([1, 1], {1: 1}),
+        ([1, 3], {1: 1, 3: 3}),
+        ([2, 4], {2: 1, 4: 2}),
+        ([0, 5], {5: 1}),
+        ([0.5, 1.5], {0.5: 1, 1.5: 3}),
+    ],
+)
+def test_weights_become_copies(weights: list[float], counts: dict[float, int]) -> None:
+    given = np.array(30 * weights, dtype=float)
+    train = make_parts(CLASSES, Shares(0.0, 0.0), seed=0, weights=check_weights(given, 60))["train"]
+    number, times = np.unique(train, return_counts=True)
+    assert {float(given[graph]): int(count) for graph, count in zip(number, times, strict=True)} == counts
+
+
+@pytest.mark.parametrize("weights", [[-1.0] * 60, [np.nan] * 60, [0.0] * 60, [1.0] * 59])
+def test_wrong_weights(weights: list[float]) -> None:
+    with pytest.raises(InputError, match=r"^sample_weight must "):
+        check_weights(weights, 60)
+
+
+def test_given_parts_are_kept() -> None:
+    splits = {"train": np.arange(40), "validation": np.arange(40, 50), "test": np.arange(50, 60)}
+    parts = keep_parts(CLASSES, splits, Shares(), seed=0)
+    assert np.array_equal(parts["test"], splits["test"])
+    assert np.array_equal(np.sort(np.concatenate([parts["train"], parts["calibration"]])), splits["train"])
+
+
+def chosen(dataset: Dataset, *overrides: str) -> Config:
+    train = np.arange(len(dataset))
+    options = {"tests": ["test"], "validation": "validation", "changes": {}}
+    return choose_config(dataset, train, "./data.pfgnn", 0, **options, overrides=overrides)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("graphs", "batch_size", "epochs"), [(40, 16, 200), (1000, 32, 100), (30_000, 64, 66), (500_000, 128, 10)]
+)
+def test_length_of_the_training(graphs: int, batch_size: int, epochs: int) -> None:
+    training = chosen(single_vertices(graphs)).training
+    assert (training.batch_size, training.epochs) == (batch_size, epochs)
+    assert training.patience == max(epochs // 3, 10)
+    assert training.standardise
+
+
+def test_features_choose_the_model() -> None:
+    plain, featured, many = (chosen(single_vertices(*of)).model for of in ((40,), (40, True), (6000, True)))
+    assert (plain.backbone, plain.norm, plain.exchange) == ("gin", "mark", "mark")
+    assert (featured.backbone, featured.norm, featured.exchange) == ("gine", "batch", "both")
+    assert (featured.step_layers, many.step_layers) == (4, 8)
+    assert not chosen(CLASSES).training.standardise
+
+
+def test_settings_can_be_changed() -> None:
+    config = chosen(single_vertices(40), "training.updates=5", "model.width=8", "training.patience=3")
+    assert (config.training.updates, config.training.epochs, config.model.width) == (5, None, 8)
+    assert config.training.patience == 3
+
+
+def test_tasks_that_cannot_be_fitted(tmp_path: Path) -> None:
+    nodes = Dataset.from_graphs(GRAPHS[:2], np.arange(6) % 2, Task("node", 2, "cross_entropy", "accuracy"))
+    with pytest.raises(
+        InputError, match="must have a target for each graph to be fitted, but its task is at node level"
+    ):
+        fit(Given(nodes), tmp_path / "model")
+    three = Dataset.from_graphs(GRAPHS, (KINDS == "ring").astype(int), Task("graph", 3, "cross_entropy", "accuracy"))
+    with pytest.raises(InputError, match="each class must have at least one graph, but class 2 has none"):
+        fit(Given(three), tmp_path / "model")
+    with pytest.raises(InputError, match="a split by scaffold needs molecules that are given as SMILES"):
+        fit(Given(CLASSES), tmp_path / "model", FitOptions(split="scaffold"))
+    assert not (tmp_path / "model").exists()
