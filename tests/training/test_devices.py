@@ -1,5 +1,6 @@
 """Two processes do together what one does alone."""
 
+import atexit
 import json
 import os
 import socket
@@ -214,6 +215,21 @@ def test_a_lost_process_is_told(text: str, monkeypatch: pytest.MonkeyPatch) -> N
     said = "all processes of a run must stay, but one was lost .*--resume goes on" if "gloo" in text else text
     with pytest.raises(LostProcessError if "gloo" in text else RuntimeError, match=said):
         sum_over_devices(torch.ones(1))
+
+
+@pytest.mark.parametrize("backend", ["gloo", "nccl"])
+def test_only_threads_of_gloo_are_ended_at_the_exit(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a process that has lost another one may end with SIGABRT. NCCL would wait for the lost one."""
+    opened: list[str] = []
+    at_exit: list[object] = []
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(torch.distributed, "init_process_group", opened.append)
+    monkeypatch.setattr(atexit, "register", at_exit.append)
+    for name, answer in {"is_available": True, "device_count": 1, "set_device": None}.items():
+        monkeypatch.setattr(torch.cuda, name, lambda *_, answer=answer: answer)
+    open_devices("cuda" if backend == "nccl" else "cpu")
+    assert opened == [backend]
+    assert at_exit == ([devices._end_threads] if backend == "gloo" else [])
 
 
 def test_devices_that_are_not_there() -> None:

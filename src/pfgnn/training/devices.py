@@ -1,5 +1,7 @@
 """The devices of a run: a CPU, a GPU, or several processes started by torchrun."""
 
+import atexit
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -73,7 +75,15 @@ def open_devices(device: str = "auto", precision: str = "float32") -> Devices:
         torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     if world > 1 and not distributed.is_initialized():
         distributed.init_process_group(backend)
+        if backend == "gloo":  # NCCL has no such threads, and would wait here for a process that is lost
+            atexit.register(_end_threads)
     return Devices(own, precision, rank, world)
+
+
+def _end_threads() -> None:
+    """End gloo's threads while Python still runs. One that lets go of a tensor later aborts the process."""
+    distributed.destroy_process_group()
+    gc.collect()  # after a process was lost, the traceback of the error still holds the group
 
 
 def set_threads(threads: int | None) -> None:
