@@ -1,4 +1,7 @@
-"""Time to an error on ZINC, of our method and of two rivals: `python -m benchmarks.time_to_error ours --epochs 40`.
+"""Time to an error on ZINC, of our method and of two rivals.
+
+    python -m benchmarks.time_to_error ours --epochs 100
+    python -m benchmarks.time_to_error bag --seconds 200
 
 Each call is one whole training with its own schedule, and adds a line to the record. The time is that of the training
 with its validations, without reading the data. The weights are the best on validation, and the test part is read once,
@@ -82,7 +85,8 @@ def main() -> None:
     """Train, add a line to the record, and print the times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("who", choices=["ours", *rivals.RIVALS], nargs="?")
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=100, help="length of a training of our method")
+    parser.add_argument("--seconds", type=float, default=200, help="length of a training of a rival")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", action="append", default=[], help="change a setting of our method; repeatable")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -95,7 +99,7 @@ def main() -> None:
         if known.who == "ours":
             found = train_ours(known.epochs, known.set, known.device, known.seed)
         else:
-            found = rivals.train(known.who, load("zinc"), known.epochs, known.device, known.workers, known.seed)
+            found = rivals.train(known.who, load("zinc"), known.seconds, known.device, known.workers, known.seed)
         line = {"who": known.who, **provenance(torch.device(known.device)), **found}
         record["trainings"].append(line)
         write_json(known.out, record)

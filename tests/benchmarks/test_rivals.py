@@ -1,5 +1,6 @@
 """The rivals are what they say: marks and exchange in the bag, and both learn something on a few molecules."""
 
+import itertools
 from dataclasses import replace
 
 import networkx as nx
@@ -55,9 +56,11 @@ def test_a_short_training(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = replace(dataset, y=y, splits=parts)
     make = {"bag": lambda: BagModel(8, 1), "gps": lambda: rivals.GPS(32, 1)}[name]
     monkeypatch.setitem(RIVALS, name, RIVALS[name]._replace(make=make, batch=8))
-    found = train(name, dataset, 8, "cpu", 0)
+    ticks = itertools.count()  # a second from one look at the clock to the next, so two for the updates of an epoch
+    found = train(name, dataset, 17, "cpu", 0, clock=lambda: next(ticks))
     curve = found["curve"]
     assert isinstance(curve, list)
-    assert len(curve) == 8
+    assert found["epochs"] == 8
+    assert len(curve) == 9  # and once more when the time is up
     assert curve[-1] < curve[0]
     assert found["validation"] == min(curve)
