@@ -99,6 +99,7 @@ def release(device: torch.device) -> None:
     """Free unused memory of the device and reset its peak, before the next measurement."""
     if device.type == "cuda":
         gc.collect()
+        torch._C._cuda_clearCublasWorkspaces()  # 32 MiB for each stream that was used
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(device)
 
@@ -168,7 +169,7 @@ class Work(NamedTuple):
                 model = MarkedCopies(config, self.inputs, most)
             else:
                 model = Baseline(config, self.inputs, degree_histogram(self.dataset), most)
-        return BaselineStep(model.to(self.device), GAMMA, CLIP)
+        return BaselineStep(model.to(self.device), gamma(self.shape), CLIP)
 
     def update(self, batch: GraphBatch) -> None:
         """Do one training step of pfgnn, as a training run does it."""
@@ -241,13 +242,18 @@ def make_trainer(
         build_model(shape.model, inputs, 0),
         examples,
         inputs.task,
-        TrainingConfig(epochs=epochs, batch_size=shape.batch, gamma=GAMMA, clip=CLIP, precision=precision),
+        TrainingConfig(epochs=epochs, batch_size=shape.batch, gamma=gamma(shape), clip=CLIP, precision=precision),
         seed=0,
         draws=Draws(evaluation_seed(0), batch_size=shape.batch),
         devices=devices,
         folder=folder,
         identity={},
     )
+
+
+def gamma(shape: Shape) -> float:
+    """γ, the weight of the policy loss. A uniform policy learns nothing, so there it is 0, as in our configs."""
+    return 0.0 if shape.model.policy == "uniform" else GAMMA
 
 
 def degree_histogram(dataset: Dataset) -> Tensor:

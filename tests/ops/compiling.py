@@ -22,6 +22,7 @@ from pfgnn.ops.candidates import choose, smooth_noise
 from pfgnn.ops.distance import distances
 from pfgnn.ops.draw import draw_vertex
 from pfgnn.ops.dropout import dropout
+from pfgnn.ops.embedding import add_look_up
 from pfgnn.ops.exchange import listen, tell
 from pfgnn.ops.gin import GINWeights, Maps, Particles, refine_gin
 from pfgnn.ops.graph_norm import Norming, activate_graphs
@@ -127,6 +128,7 @@ def call_all(K: int, dtype: torch.dtype) -> None:
     backward(lambda H, w: all_parts(listen(H, w, vertices, nodes, True, True)), x, w)
     backward(lambda y, a, b: tell(y, a, b, nodes), x, some(N, D), some(G, K, D))
     backward(lambda H, c: add_to_vertices(H, c, vertices, valid, nodes, 30.0), x, some(G, K, 1, D))
+    backward(lambda H, table: add_look_up(H, table, whole(N, K)), x, some(4, D))
     smooth_noise(noise_key, node_keys, 3, sources, targets, nodes)
     choose(apart(torch.ones(N, dtype=torch.float64)), node_keys, noise_key, nodes, K)
     distances(vertices, valid, 3, sources, targets, nodes)

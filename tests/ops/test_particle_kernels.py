@@ -7,6 +7,7 @@ from torch import Tensor
 
 from pfgnn.ops import use
 from pfgnn.ops.draw import draw_vertex
+from pfgnn.ops.embedding import add_look_up, look_up
 from pfgnn.ops.exchange import listen, tell
 from pfgnn.ops.hashing import fold
 from pfgnn.ops.particles import add_to_vertices, average_particles, pick_vertices, select_particles
@@ -65,6 +66,17 @@ def test_select_and_average(device: torch.device) -> None:
     H, log_weights = torch.randn(len(NODES), 3, 5, device=device), torch.randn(len(SIZES), 3, device=device)
     assert_twins(lambda H: select_particles(H, ancestors, graphs), H)
     assert_twins(lambda H, w: average_particles(H, w, graphs), H, log_weights)
+
+
+def test_rows_of_a_table(device: torch.device) -> None:
+    torch.manual_seed(0)
+    x = torch.randint(7, (len(NODES), 3), device=device)
+    H, table = torch.randn(len(NODES), 3, 5, device=device), torch.randn(7, 5, device=device)
+    assert_twins(lambda table: look_up(table, x[:, 0]), table)
+    assert_twins(lambda H, table: add_look_up(H, table, x), H, table)
+    with use("triton"):
+        assert torch.equal(add_look_up(H, table, x), H + table[x])
+        assert add_look_up(H[:0], table, x[:0]).shape == (0, 3, 5)
 
 
 @pytest.mark.parametrize("several", [1, 2])

@@ -13,7 +13,7 @@ from pfgnn.model.mlp import MLP
 from pfgnn.model.randomness import Noise, Purpose
 from pfgnn.model.sample import Draw
 from pfgnn.ops.distance import distances
-from pfgnn.ops.embedding import look_up
+from pfgnn.ops.embedding import add_look_up
 from pfgnn.ops.particles import add_to_vertices, pick_vertices
 from pfgnn.ops.segments import spread
 from pfgnn.registry import Registry
@@ -152,7 +152,7 @@ class ByDistance(Additive):
         H = super().forward(H, draw, graph, noise, step, particles)
         edges = graph.sources, graph.targets, graph.nodes
         d = distances(draw.vertices, draw.valid, self.max_distance, *edges)  # [N, K]
-        return H + look_up(self.tables[step - 1].to(H.dtype), d.flatten()).view_as(H)
+        return add_look_up(H, self.tables[step - 1].to(H.dtype), d)
 
 
 class StraightThrough(Individualise):

@@ -54,9 +54,11 @@ def make_segments(index: Tensor, size: int, ordered: bool, other: Tensor | None 
     index = index.contiguous()  # kernels ignore strides
     order, index_sorted = None, index
     if not ordered:
-        index_sorted, order = index.sort(stable=True)
+        # A GPU sorts 8 bits at a time, so a short type takes a quarter of the time.
+        short = next(dtype for dtype in (torch.int16, torch.int32, torch.int64) if size <= torch.iinfo(dtype).max)
+        index_sorted, order = index.to(short).sort(stable=True)
         other = None if other is None else other.index_select(0, order)
-    places = torch.arange(size + 1, device=index.device)
+    places = torch.arange(size + 1, dtype=index_sorted.dtype, device=index.device)
     other = None if other is None else other.contiguous()
     return Segments(index, size, torch.searchsorted(index_sorted, places), order, other)
 

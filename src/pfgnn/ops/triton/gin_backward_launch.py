@@ -117,11 +117,11 @@ class Backward:
                 TRAINING=of.training, IEEE=of.ieee, **tile,
             )  # fmt: skip
         found["scale"], found["shift"] = sums
-        found["last bias"], found["first bias"] = sum_columns(parts).view(2, D)
         with beside(dx):
+            found["last bias"], found["first bias"] = sum_columns(parts).view(2, D)
             found["last"] = transposed_product(dy.view(of.M, D), u.view(of.M, D))
             found["first"] = transposed_product(du.view(of.M, D), z.view(of.M, D))
-        self.read_beside += [dy, u, du, z]
+        self.read_beside += [dy, u, du, z, parts]
         return dz, self._exchange(number, layer, dy)
 
     def _exchange(self, number: int, layer: GINWeights, dy: Tensor) -> Tensor | None:
@@ -146,11 +146,11 @@ class Backward:
         assert sources.start is not None
         edge = None if self.edge is None else self.edge[number]
         g, parts = messages_backward(dz, x, edge, self.own[number], sources.order, sources.across, sources.start, dx)
-        self.found[number]["eps"] = parts.sum()
-        if edge is not None and self.d_edge is not None:
-            with beside(dz):
+        with beside(dz):
+            if edge is not None and self.d_edge is not None:
                 messages_edge_backward(dz, x, edge, sources.index, graph.targets.index, self.d_edge[number])
-            self.read_beside += [dz, x]
+            self.found[number]["eps"] = parts.sum()
+        self.read_beside += [dz, x, parts]
         return g
 
     def edges(self, edge_attr: Tensor | None, needed: bool) -> Tensor | None:

@@ -23,7 +23,7 @@ def _reduce_rows(
     inside = column < columns
     begin, end = tl.load(start + segment), tl.load(start + segment + 1)
     empty = -float("inf") if MAX else 0.0
-    total = tl.full([C], empty, tl.float32)
+    tiles = tl.full([R, C], empty, tl.float32)  # they become one row only at the end, as that takes long
     for first in range(begin, end, R):  # R rows at a time, so that their loads overlap
         place = first + tl.arange(0, R)
         row = tl.load(rows + place, place < end, 0) if PICKED else place
@@ -31,7 +31,8 @@ def _reduce_rows(
         tile = tl.load(values + row[:, None] * columns + column[None, :], mask, empty).to(tl.float32)
         if RELU:
             tile = relu(tile)
-        total = maximum(total, largest(tile)) if MAX else total + tl.sum(tile, 0)
+        tiles = maximum(tiles, tile) if MAX else tiles + tile
+    total = largest(tiles) if MAX else tl.sum(tiles, 0)
     if MAX and not PARTIAL:
         total = tl.where(end > begin, total, 0.0)
     if OWN:
