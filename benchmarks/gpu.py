@@ -129,11 +129,11 @@ def bf16(device: str, effort: Effort, rates: Rates) -> Iterator[Record]:
 PARTS: dict[str, Callable[[str, Effort, Rates], Iterator[Record]]] = {
     "steps": steps,
     "bf16": bf16,
-    "compiled": compiled,
     "backbone": backbone,
     "epoch": epoch,
     "training": training,
     "scaling": scaling,
+    "compiled": compiled,
 }
 
 
