@@ -77,6 +77,9 @@ def draw(record: Record, path: Path) -> None:
     for error in ERRORS:
         axes.axhline(error, color="0.8", zorder=0)
     axes.set(xscale="log", yscale="log", xlabel="seconds of training", ylabel="test error, ZINC")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
+        axis.set_minor_formatter(lambda value, _: f"{value:g}")
     axes.legend()
     save_picture(figure, path)
 

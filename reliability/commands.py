@@ -202,6 +202,7 @@ def arguments(rng: Random, samples: Path, folder: Path) -> bool:
         "cards": ["zinc"],
         "pack": [samples / "run", folder / "packed", "--licence", "MIT", "--limits", "none", "--full"],
         "inspect": [samples / "graphs.g6", "--depth", 1, "--tree", folder / "tree.png", "--isomorphism", 1, 2],
+        "compare": [samples / "graphs.g6", "--steps", 1, "--particles", 4, "--draws", 12, "--seconds", 1],
         "curves": [samples / "run", "--out", folder / "curves.png"],
         "tables": ["zinc"],
         "parts": [],

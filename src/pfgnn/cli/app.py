@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 import pfgnn
 from pfgnn.cli import data, say_stopped
 from pfgnn.cli.cards import cards, pack
+from pfgnn.cli.compare import compare
 from pfgnn.cli.configs import configs
 from pfgnn.cli.console import console, errors
 from pfgnn.cli.demo import demo
@@ -53,6 +54,7 @@ COMMANDS = (
     curves,
     demo,
     inspect,
+    compare,
     diagnose,
     explore,
     parts,

@@ -103,7 +103,7 @@ def tell_pairs_apart(
     if not forward.embed:
         raise InputError("forward must have embed=True, for the embeddings of the paper's rule, but it is False")
     first, second = torch.from_numpy(dataset.pairs.astype(np.int64)).T
-    sampler = _Sampler(forward, dataset, batch_size, seed)
+    sampler = Sampler(forward, dataset, batch_size, seed)
     C = dataset.task.outputs
     whole = sampler.one_pass()[:, C:]  # [G, F]
     limit = threshold(C, config.draws, config.draws, config.level)
@@ -143,7 +143,7 @@ def tell_pairs_apart(
     )
 
 
-class _Sampler:
+class Sampler:
     """Computes outputs of all graphs of a dataset. Each call of ``sample`` uses new relabellings and random numbers.
 
     Args:

@@ -2,10 +2,12 @@
 
 from pfgnn.model.backbones import GAT, GCN, GIN, GINE, GNNML1, MPNN, PNA, mean_log_degree
 from pfgnn.model.belief import Belief
+from pfgnn.model.colours import ColourRefinement
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.individualise import (
     Additive,
     ByDistance,
+    Mark,
     Multiplicative,
     MultiplicativeRelu,
     RandomNormal,
@@ -33,12 +35,14 @@ __all__ = [
     "Belief",
     "ByDistance",
     "CentralityPolicy",
+    "ColourRefinement",
     "Distinct",
     "ESSResampling",
     "Exchange",
     "GNNPolicy",
     "Independent",
     "MLPPolicy",
+    "Mark",
     "MaxParticle",
     "MeanParticle",
     "Multiplicative",

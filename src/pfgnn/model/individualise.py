@@ -122,6 +122,24 @@ class Additive(Learned):
         return h + self.mlp(h)
 
 
+@INDIVIDUALISATIONS.register("mark")
+class Mark(Recolour):
+    """h_v ← h_v + m, with a learned vector m. Equal vertices become equal again, to the last bit.
+
+    Args:
+        width: D.
+        share: See :class:`Recolour`.
+    """
+
+    def __init__(self, width: int, share: float = 1.0) -> None:
+        super().__init__(width, share)
+        self.mark = nn.Parameter(torch.randn(width))
+
+    def recolour(self, h: Tensor, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """h + m."""
+        return h + self.mark.to(h.dtype)
+
+
 @INDIVIDUALISATIONS.register("distance")
 class ByDistance(Additive):
     """h_u ← h_u + E_t[min(d(u, v), d_max + 1)] for every vertex u, after h_v ← h_v + MLP(h_v).

@@ -1,0 +1,64 @@
+"""The command compare."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pfgnn.cli.console import Json, console, print_json
+from pfgnn.errors import InputError
+
+
+def compare(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Two files with one graph each, or one with two: graph6, sparse6 or SMILES, by ending."),
+    ],
+    steps: Annotated[int, typer.Option(min=0, max=8, help="Largest number of marked vertices T.")] = 2,
+    particles: Annotated[int, typer.Option(min=1, max=1_000_000, help="Largest number of particles K.")] = 4096,
+    draws: Annotated[int, typer.Option(min=10, max=10_000, help="Outputs of each graph that are compared.")] = 32,
+    level: Annotated[float, typer.Option(help="Largest probability of a false alarm.")] = 1e-6,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the relabellings and the draws.")] = 0,
+    seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    json: Json = False,
+) -> None:
+    """Are two graphs different to PF-GNN? Shows the evidence for T = 0, 1, 2, ... marks, and the exact answer.
+
+    Nothing is trained: the backbone is exact colour refinement, and the readout is random.
+    """
+    from pfgnn.experiments.compare import compare_graphs
+    from pfgnn.report.exact_search import Searcher
+    from pfgnn.report.inspection import read_files
+
+    found, total = read_files(paths, 2)
+    if total != 2 or len(found) != 2:
+        raise InputError(f"the files must hold two graphs in all, but they hold {total}")
+    (_, left), (_, right) = found
+    if not json:
+        _say(f"{'T':>2}{'K':>9}{'paths':>12}{'T²':>11}{'control':>11}{'threshold':>11}  told apart")
+    evidence = []
+    for of in compare_graphs(
+        left, right, steps=steps, particles=particles, draws=draws, level=level, seed=seed, device=device
+    ):
+        evidence.append(of)
+        if not json:
+            values = "".join(f"{value:>11.3g}" for value in (of.t2, of.control_t2, of.threshold))
+            _say(f"{of.steps:>2}{of.particles:>9,}{of.paths:>12,}{values}  {'yes' if of.told_apart else 'no'}")
+    with Searcher(seconds) as search:
+        forms = [search(graph).certificate for graph in (left, right)]
+    isomorphic = None if None in forms else forms[0] == forms[1]
+    told_apart = evidence[-1].told_apart
+    if json:
+        rows = [{**of._asdict(), "told_apart": of.told_apart} for of in evidence]
+        print_json({"told_apart": told_apart, "isomorphic": isomorphic, "level": level, "evidence": rows})
+        return
+    _say("T²: how far the outputs of the two graphs are apart. Control: the same for two samples of one graph.")
+    marks = f"{evidence[-1].steps} marked vertices" if told_apart else f"up to {steps} marked vertices"
+    _say(f"PF-GNN {'tells them apart' if told_apart else 'does not tell them apart'} with {marks}.")
+    exact = {True: "they are isomorphic", False: "they are not isomorphic", None: "not found in time; see --seconds"}
+    _say(f"Exact search: {exact[isomorphic]}.")
+
+
+def _say(text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True)

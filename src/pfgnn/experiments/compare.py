@@ -1,0 +1,134 @@
+"""Are two graphs different to PF-GNN? Nothing is trained: the backbone is colour refinement, the readout is random."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pfgnn.argument_checks import check_positive, checked
+from pfgnn.data import Dataset
+from pfgnn.data.task import Task
+from pfgnn.errors import InputError
+from pfgnn.experiments.build import build_model, describe
+from pfgnn.experiments.config import ModelConfig
+from pfgnn.experiments.pair_test import Sampler
+from pfgnn.graphs.arrays import Array, rank_rows
+from pfgnn.graphs.graph import Graph
+from pfgnn.model.colours import ColourRefinement
+from pfgnn.setting_types import MOST_LAYERS, MOST_PATHS
+from pfgnn.training.devices import Devices, open_devices
+from pfgnn.training.distinguish import COLUMNS, hotelling, threshold
+from pfgnn.training.evaluate import Forward
+
+WIDTH, ROUNDS = 32, 6  # of the colour refinement
+NUMBERS_AT_ONCE = 2**25  # embeddings of a batch, 128 MB in float32
+
+
+class Evidence(NamedTuple):
+    """What PF-GNN says about two graphs with T steps.
+
+    Fields:
+        steps: T.
+        particles: K.
+        paths: Number of paths of T vertices. With K = paths all are used, and the outputs hardly differ.
+        t2: T² between the outputs of both graphs, see :mod:`pfgnn.training.distinguish`.
+        control_t2: The larger T² between two samples of the same graph, over both graphs.
+        threshold: The value that T² of isomorphic graphs exceeds with a probability of at most the level.
+    """
+
+    steps: int
+    particles: int
+    paths: int
+    t2: float
+    control_t2: float
+    threshold: float
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the graphs are told apart, and neither of them from itself."""
+        return self.t2 > self.threshold >= self.control_t2
+
+
+@checked
+def compare_graphs(
+    left: Graph,
+    right: Graph,
+    *,
+    steps: int = 3,
+    particles: int = 4096,
+    draws: int = 32,
+    level: float = 1e-6,
+    seed: int = 0,
+    device: str = "auto",
+) -> Iterator[Evidence]:
+    """Compare two graphs with T = 0, 1, 2, ... steps, until they are told apart.
+
+    If one of the graphs were a relabelled copy of the other, they would be told apart with a probability of at most
+    ``level`` (for normal outputs).
+
+    Args:
+        left: A graph.
+        right: The other one.
+        steps: Largest T.
+        particles: Largest K. With fewer than K paths all paths are used.
+        draws: Outputs of each graph that are compared. Each is computed on a fresh relabelling.
+        level: Level of all tests together.
+        seed: Seed of everything that is drawn.
+        device: "cpu", "cuda" or "auto".
+    """
+    check_positive("steps", steps, least=0, most=MOST_LAYERS)
+    check_positive("particles", particles, most=MOST_PATHS)
+    dataset, devices = same_labels([left, right]), open_devices(device)
+    limit = threshold(COLUMNS, draws, draws, level / (steps + 1))
+    for T in range(steps + 1):
+        found = compare_with(dataset, T, particles, draws, limit, seed, devices)
+        yield found
+        if found.told_apart:
+            return
+
+
+def compare_with(
+    dataset: Dataset, steps: int, particles: int, draws: int, limit: float, seed: int, devices: Devices
+) -> Evidence:
+    """Compare the two graphs of a dataset with T steps. The arguments are those of :func:`compare_graphs`."""
+    n = int(dataset.node_counts.max())
+    paths = n**steps
+    K = min(paths, particles)
+    # Everything but the refinement, the mark and the levels that are read is as in our method.
+    config = ModelConfig(
+        backbone=f"{ColourRefinement.__module__}:{ColourRefinement.__name__}",
+        width=WIDTH,
+        layers=ROUNDS,
+        steps=steps,
+        particles=K,
+        individualise="mark",
+        exchange="none",
+    )
+    model = build_model(config, describe(dataset, np.arange(2)), seed).to(devices.device)
+    size = max(1, NUMBERS_AT_ONCE // (n * K * WIDTH))
+    sampler = Sampler(Forward(model, devices), dataset, min(size, draws), seed)
+    one, other = sampler.sample(draws), sampler.sample(draws)  # [2, R, C]
+    own = hotelling(one, other)
+    return Evidence(steps, K, paths, float(hotelling(one[:1], one[1:])), float(own.max()), limit)
+
+
+def same_labels(graphs: Sequence[Graph]) -> Dataset:
+    """A dataset of graphs whose labels, if they have any, are numbered over all of them, so that they are exact."""
+    (x, nodes), (edge_attr, edges) = (
+        _numbered(kind, [getattr(graph, name) for graph in graphs])
+        for kind, name in (("nodes", "x"), ("edges", "edge_attr"))
+    )
+    numbered = [Graph(graph.num_nodes, graph.edges, x[i], edge_attr[i]) for i, graph in enumerate(graphs)]
+    task = Task("pair", COLUMNS, "none", "pairs")
+    return Dataset.from_graphs(numbered, np.zeros(len(graphs)), task, node_categories=nodes, edge_categories=edges)
+
+
+def _numbered(kind: str, labels: list[Array | None]) -> tuple[Sequence[Array | None], tuple[int, ...] | None]:
+    """The number of each label among the distinct ones of all graphs, [rows, 1] each, and how many there are."""
+    given = [rows for rows in labels if rows is not None]
+    if not given:
+        return labels, None
+    if len(given) < len(labels) or len({rows.shape[1] for rows in given}) > 1:
+        raise InputError(f"the {kind} of all graphs must have labels of the same length, or none must have any")
+    ranks = rank_rows(np.concatenate(given))
+    return np.split(ranks[:, None], np.cumsum([len(rows) for rows in given])[:-1]), (int(ranks.max(initial=0)) + 1,)
