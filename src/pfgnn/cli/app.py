@@ -20,6 +20,7 @@ from pfgnn.cli.explain import explain as explain_prediction
 from pfgnn.cli.explore import explore
 from pfgnn.cli.fit import fit
 from pfgnn.cli.inspect import inspect
+from pfgnn.cli.pairs import pairs
 from pfgnn.cli.parts import parts
 from pfgnn.cli.predict import predict
 from pfgnn.cli.reproduce import reproduce
@@ -55,6 +56,7 @@ COMMANDS = (
     demo,
     inspect,
     compare,
+    pairs,
     diagnose,
     explore,
     parts,

@@ -43,7 +43,7 @@ def compare(
     ):
         evidence.append(of)
         if not json:
-            values = "".join(f"{value:>11.3g}" for value in (of.t2, of.control_t2, of.threshold))
+            values = "".join(f"{value:>11.3g}" for value in (of.t2, max(of.control_t2), of.threshold))
             _say(f"{of.steps:>2}{of.particles:>9,}{of.paths:>12,}{values}  {'yes' if of.told_apart else 'no'}")
     with Searcher(seconds) as search:
         forms = [search(graph).certificate for graph in (left, right)]

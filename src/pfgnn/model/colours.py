@@ -33,7 +33,6 @@ class ColourRefinement(nn.Module):
     """
 
     particle_axis = True
-    static = True  # a CUDA graph can record a pass
 
     def __init__(self, width: int, layers: int) -> None:
         super().__init__()
