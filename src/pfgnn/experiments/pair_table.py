@@ -81,7 +81,7 @@ def compare_pairs(
             compare_with(two, T, settings.particles, settings.draws, limit, seed, devices)
             for T in range(settings.steps + 1)
         ]
-        rows = [of._asdict() for of in found]
+        rows = [{**of._asdict(), "control_t2": list(of.control_t2)} for of in found]
         seconds = round(time.perf_counter() - begin, 3)
         record["comparisons"].append({"seed": seed, "pair": pair, "seconds": seconds, "evidence": rows})
         write_json(out, record)
