@@ -9,7 +9,7 @@ import pytest
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
-from pfgnn.experiments.pair_table import Settings, compare_pairs, summarise
+from pfgnn.experiments.pair_table import Settings, compare_limits, compare_pairs, count_controls, summarise
 from pfgnn.graphs import Graph, circulant, disjoint_union
 from pfgnn.graphs.strongly_regular import sr25
 
@@ -34,16 +34,22 @@ def dataset() -> Dataset:
 
 def test_pairs_are_counted_by_category_and_by_marks(dataset: Dataset, tmp_path: Path) -> None:
     record = compare_pairs(dataset, tmp_path / "pairs.json", FEW, "cpu")
-    table, controls = summarise(record, dataset)
+    table, controls = summarise(record, dataset), count_controls(record)
     assert {of.name: of.by_steps for of in table} == {
         "0 marks": [1, 1],
         "1 mark": [0, 1],
         "2 marks": [0, 0],
         "never": [0, 0],
     }
-    assert [of.most_particles for of in table] == [6, 6, 25, 6]
+    assert [row["evidence"][1]["particles"] for row in record["comparisons"]] == [6, 6, 25, 6]
     assert (controls.number, controls.false_alarms) == (8, 0)
     assert controls.largest_t2 < record["threshold"]
+
+
+def test_in_the_limit(dataset: Dataset, tmp_path: Path) -> None:
+    record = compare_limits(dataset, tmp_path / "limit.json", steps=2)
+    assert [row["least steps"] for row in record["comparisons"]] == [0, 1, 2, None]
+    assert [of.by_steps for of in summarise(record, dataset)] == [[1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0]]
 
 
 def test_a_call_goes_on_where_the_last_one_stopped(dataset: Dataset, tmp_path: Path) -> None:
@@ -65,7 +71,7 @@ def test_a_pair_counts_only_if_every_seed_tells_it_apart_and_no_control_does(dat
 
     def told(*rows: dict[str, object]) -> list[int]:
         record = {"settings": {"steps": 0}, "threshold": 10.0, "comparisons": list(rows)}
-        return summarise(record, dataset)[0][0].by_steps
+        return summarise(record, dataset)[0].by_steps
 
     assert told(row(0, 20, 1), row(1, 30, 1)) == [1]
     assert told(row(0, 20, 1), row(1, 5, 1)) == [0]

@@ -23,6 +23,9 @@ def pairs(
     minutes: Annotated[
         float | None, typer.Option(min=0.0, help="Stop after this time. The same command goes on.")
     ] = None,
+    limit: Annotated[
+        bool, typer.Option("--limit", help="Compare exactly, as with infinitely many particles. No draws, no controls.")
+    ] = False,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
     threads: Threads = None,
     json: Json = False,
@@ -33,30 +36,40 @@ def pairs(
     """
     use_threads(threads)
     from pfgnn.data import load
-    from pfgnn.experiments.pair_table import Settings, compare_pairs, summarise
+    from pfgnn.experiments.pair_table import Settings, compare_limits, compare_pairs, count_controls, summarise
 
     dataset = load(name)
-    settings = Settings(steps, particles, draws, level, seeds)
     shown_on = console if console.is_terminal else errors
     with Progress(*bar_columns("comparing"), console=shown_on, transient=True, disable=not shown_on.is_terminal) as bar:
         task = bar.add_task("", total=None)
-        record = compare_pairs(
-            dataset, out, settings, device, minutes, lambda done, total: bar.update(task, completed=done, total=total)
-        )
-    found, controls = summarise(record, dataset)
+
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        if limit:
+            record = compare_limits(dataset, out, steps, minutes, progress)
+        else:
+            settings = Settings(steps, particles, draws, level, seeds)
+            record = compare_pairs(dataset, out, settings, device, minutes, progress)
+    found = summarise(record, dataset)
+    controls = None if limit else count_controls(record)
     if json:
-        print_json({"categories": [of._asdict() for of in found], "controls": controls._asdict()})
+        alarms = None if controls is None else controls._asdict()
+        print_json({"categories": [of._asdict() for of in found], "controls": alarms})
         return
-    table = Table("category", "pairs", *(f"T ≤ {T}" for T in range(steps + 1)), "largest K", "seconds a pair")
+    table = Table("category", "pairs", *(f"T ≤ {T}" for T in range(steps + 1)), "seconds a pair")
     for of in found:
-        counts = [str(count) for count in of.by_steps]
-        table.add_row(of.name, str(of.pairs), *counts, f"{of.most_particles:,}", f"{of.seconds:.2f}")
+        table.add_row(of.name, str(of.pairs), *map(str, of.by_steps), f"{of.seconds:.2f}")
     total = [str(sum(column)) for column in zip(*(of.by_steps for of in found), strict=True)]
-    table.add_row("all", str(sum(of.pairs for of in found)), *total, "", "")
+    table.add_row("all", str(sum(of.pairs for of in found)), *total, "")
     console.print(table)
-    console.print(
-        f"{controls.false_alarms} of {controls.number} isomorphic pairs were told apart; their largest T² is "
-        f"{controls.largest_t2:.3g}, the threshold {record['threshold']:.4g}. Wrote {out}.",
-        highlight=False,
-        soft_wrap=True,
-    )
+    if controls is not None:
+        _say(
+            f"{controls.false_alarms} of {controls.number} isomorphic pairs were told apart; their largest T² is "
+            f"{controls.largest_t2:.3g}, the threshold {record['threshold']:.4g}."
+        )
+    _say(f"Wrote {out}.")
+
+
+def _say(text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True)

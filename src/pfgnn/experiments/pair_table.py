@@ -8,15 +8,18 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from pfgnn.argument_checks import check_positive
 from pfgnn.data import Dataset
 from pfgnn.errors import InputError
 from pfgnn.experiments.compare import Evidence, compare_with, same_labels
+from pfgnn.experiments.limit import least_steps
 from pfgnn.experiments.provenance import provenance
 from pfgnn.files import read_json, write_json
-from pfgnn.training.devices import open_devices
+from pfgnn.graphs.graph import Graph
+from pfgnn.training.devices import Devices, open_devices
 from pfgnn.training.distinguish import COLUMNS, threshold
 
 Record = dict[str, Any]
@@ -58,32 +61,75 @@ def compare_pairs(
         minutes: Stop after this time; the same call goes on. None for no limit.
         progress: Called after each comparison with the numbers of those done and of all.
     """
-    if dataset.pairs is None or not len(dataset.pairs):
-        raise InputError(f"the dataset {dataset.name} must have pairs to compare, but it has none")
     for name, least in (("steps", 0), ("particles", 1), ("draws", COLUMNS), ("seeds", 1)):
         check_positive(name, getattr(settings, name), least)
-    devices, end = open_devices(device), time.monotonic() + (math.inf if minutes is None else 60 * minutes)
+    devices = open_devices(device)
     limit = threshold(COLUMNS, settings.draws, settings.draws, settings.level / (settings.steps + 1))
-    about = {"dataset": dataset.name, "settings": settings._asdict(), "threshold": limit}
+
+    def compare(graphs: list[Graph], seed: int) -> Record:
+        found = [
+            compare_with(same_labels(graphs), T, settings.particles, settings.draws, limit, seed, devices)
+            for T in range(settings.steps + 1)
+        ]
+        return {"evidence": [{**of._asdict(), "control_t2": list(of.control_t2)} for of in found]}
+
+    about = {"settings": settings._asdict(), "threshold": limit}
+    return _all_pairs(dataset, out, about, compare, settings.seeds, devices, minutes, progress)
+
+
+def compare_limits(
+    dataset: Dataset,
+    out: Path,
+    steps: int = 4,
+    minutes: float | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Record:
+    """Find for each pair the smallest T that tells it apart in the limit; see :mod:`pfgnn.experiments.limit`.
+
+    Args:
+        dataset: As in :func:`compare_pairs`.
+        out: As in :func:`compare_pairs`.
+        steps: Largest T to try.
+        minutes: As in :func:`compare_pairs`.
+        progress: As in :func:`compare_pairs`.
+    """
+
+    def compare(graphs: list[Graph], seed: int) -> Record:
+        left, right = graphs
+        return {"least steps": least_steps(left, right, steps)}
+
+    return _all_pairs(dataset, out, {"steps": steps}, compare, 1, open_devices("cpu"), minutes, progress)
+
+
+def _all_pairs(
+    dataset: Dataset,
+    out: Path,
+    about: Record,
+    compare: Callable[[list[Graph], int], Record],
+    seeds: int,
+    devices: Devices,
+    minutes: float | None,
+    progress: Callable[[int, int], None],
+) -> Record:
+    """Call ``compare`` with the graphs of each pair and with each seed, and write what it finds."""
+    if dataset.pairs is None or not len(dataset.pairs):
+        raise InputError(f"the dataset {dataset.name} must have pairs to compare, but it has none")
+    end = time.monotonic() + (math.inf if minutes is None else 60 * minutes)
+    about = {"dataset": dataset.name, **about}
     record: Record = read_json(out) if out.exists() else {**provenance(devices.device), **about, "comparisons": []}
     if {key: record.get(key) for key in about} != about:
         raise InputError(f"{out} must be a record of the same comparison, but it has other settings; remove it first")
     known = {(row["seed"], row["pair"]) for row in record["comparisons"]}
-    wanted = [(seed, pair) for seed in range(settings.seeds) for pair in range(len(dataset.pairs))]
+    wanted = [(seed, pair) for seed in range(seeds) for pair in range(len(dataset.pairs))]
     for seed, pair in wanted:
         if (seed, pair) in known:
             continue
         if time.monotonic() >= end:
             break
         begin = time.perf_counter()
-        two = same_labels([dataset.graph(int(number)) for number in dataset.pairs[pair]])
-        found = [
-            compare_with(two, T, settings.particles, settings.draws, limit, seed, devices)
-            for T in range(settings.steps + 1)
-        ]
-        rows = [{**of._asdict(), "control_t2": list(of.control_t2)} for of in found]
+        found = compare([dataset.graph(int(number)) for number in dataset.pairs[pair]], seed)
         seconds = round(time.perf_counter() - begin, 3)
-        record["comparisons"].append({"seed": seed, "pair": pair, "seconds": seconds, "evidence": rows})
+        record["comparisons"].append({"seed": seed, "pair": pair, "seconds": seconds, **found})
         write_json(out, record)
         progress(len(record["comparisons"]), len(wanted))
     return record
@@ -96,14 +142,12 @@ class Category(NamedTuple):
         name: Name of the category.
         pairs: Number of pairs.
         by_steps: How many are told apart with 0, with up to 1, ... and with up to T steps, by every seed.
-        most_particles: The largest K of the last step.
         seconds: Mean seconds of a comparison.
     """
 
     name: str
     pairs: int
     by_steps: list[int]
-    most_particles: int
     seconds: float
 
 
@@ -121,30 +165,35 @@ class Controls(NamedTuple):
     largest_t2: float
 
 
-def summarise(record: Record, dataset: Dataset) -> tuple[list[Category], Controls]:
-    """The table of a record of :func:`compare_pairs`, and its controls. Pairs that were not compared are left out."""
+def summarise(record: Record, dataset: Dataset) -> list[Category]:
+    """The table of a record. Pairs that were not compared are left out."""
     assert dataset.pairs is not None
     of_graph = {int(graph): name for name, graphs in dataset.splits.items() for graph in graphs}
     of_pair = [of_graph.get(int(first), dataset.name) for first, _ in dataset.pairs]
-    steps = range(record["settings"]["steps"] + 1)
-    evidence: dict[int, list[list[Evidence]]] = {}
-    seconds: dict[int, list[float]] = {}
-    for row in record["comparisons"]:
-        found = [Evidence(**{**of, "control_t2": tuple(of["control_t2"])}) for of in row["evidence"]]
-        evidence.setdefault(row["pair"], []).append(found)
-        seconds.setdefault(row["pair"], []).append(row["seconds"])
+    most = record["settings"]["steps"] if "settings" in record else record["steps"]
     table = []
     for name in dict.fromkeys(of_pair):
-        own = [pair for pair in evidence if of_pair[pair] == name]
-        if own:
-            told = [
-                sum(all(any(of.told_apart for of in seed[: T + 1]) for seed in evidence[p]) for p in own) for T in steps
-            ]
-            spent = [value for pair in own for value in seconds[pair]]
-            most = max(seed[-1].particles for pair in own for seed in evidence[pair])
-            table.append(Category(name, len(own), told, most, sum(spent) / len(spent)))
+        rows = [row for row in record["comparisons"] if of_pair[row["pair"]] == name]
+        pairs = {row["pair"] for row in rows}
+        if rows:
+            least = {pair: max(_least_steps(row) for row in rows if row["pair"] == pair) for pair in pairs}
+            counts = [sum(steps <= T for steps in least.values()) for T in range(most + 1)]
+            table.append(Category(name, len(pairs), counts, fmean(row["seconds"] for row in rows)))
+    return table
+
+
+def _least_steps(row: Record) -> float:
+    """The smallest T with which a comparison tells the pair apart; infinite if there is none."""
+    if "evidence" not in row:
+        return math.inf if row["least steps"] is None else row["least steps"]
+    found = (Evidence(**{**of, "control_t2": tuple(of["control_t2"])}) for of in row["evidence"])
+    return min((of.steps for of in found if of.told_apart), default=math.inf)
+
+
+def count_controls(record: Record) -> Controls:
+    """The controls of a record of :func:`compare_pairs`: one for each graph of each comparison."""
     controls = [
-        [of.control_t2[side] for of in seed] for seeds in evidence.values() for seed in seeds for side in (0, 1)
+        max(of["control_t2"][side] for of in row["evidence"]) for row in record["comparisons"] for side in (0, 1)
     ]
-    alarms = sum(max(t2) > record["threshold"] for t2 in controls)
-    return table, Controls(len(controls), alarms, max((max(t2) for t2 in controls), default=0.0))
+    alarms = sum(t2 > record["threshold"] for t2 in controls)
+    return Controls(len(controls), alarms, max(controls, default=0.0))

@@ -54,16 +54,31 @@ class ColourRefinement(nn.Module):
         Returns:
             The new embeddings, same shape and dtype as x.
         """
-        source, target = edge_index
-        colour = hash_rows(x)
         kind = None if edge_attr is None else hash_rows(edge_attr).view(-1, *(1,) * (x.dim() - 2))
-        for _ in range(self.layers):
-            told = mix(colour ^ GOLDEN).index_select(0, source)
-            told = told if kind is None else mix(told ^ kind)
-            colour = mix(mix(colour) + torch.zeros_like(colour).index_add_(0, target, told))
+        colour = refine_colours(hash_rows(x), edge_index, kind, self.layers)
         words = torch.arange(-(-self.width // 4), device=x.device)
         numbers = fold(colour[..., None], words).view(torch.int16)[..., : self.width]  # four from the bits of a hash
         return (numbers * (3**0.5 / 2**15)).to(x.dtype)
+
+
+def refine_colours(colour: Tensor, edge_index: Tensor, kind: Tensor | None, rounds: int) -> Tensor:
+    """Some rounds of colour refinement; see :class:`ColourRefinement`.
+
+    Args:
+        colour: Colours, int64, shape [N, ...].
+        edge_index: Source and target of each edge, shape [2, E].
+        kind: A hash of the features of each edge, shape [E, ...], broadcast to the particles. None if it has none.
+        rounds: Number of rounds.
+
+    Returns:
+        The new colours, shape [N, ...].
+    """
+    source, target = edge_index
+    for _ in range(rounds):
+        told = mix(colour ^ GOLDEN).index_select(0, source)
+        told = told if kind is None else mix(told ^ kind)
+        colour = mix(mix(colour) + torch.zeros_like(colour).index_add_(0, target, told))
+    return colour
 
 
 def hash_rows(x: Tensor) -> Tensor:
