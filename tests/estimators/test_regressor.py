@@ -60,15 +60,6 @@ def test_copies_and_files(fitted: PFGNNRegressor, tmp_path: Path) -> None:
         fitted.save(tmp_path / "model")
 
 
-def test_warm_start_begins_with_the_old_weights(fitted: PFGNNRegressor) -> None:
-    still = {"epochs": 1, "learning_rate": 1e-12}
-    warm = copy.deepcopy(fitted).set_params(warm_start=True, **still).fit(GRAPHS, SIZES)
-    cold = copy.deepcopy(fitted).set_params(warm_start=False, **still).fit(GRAPHS, SIZES)
-    assert warm.score(GRAPHS, SIZES) > 0.8 > cold.score(GRAPHS, SIZES)
-    with pytest.raises(InputError, match=r"^start does not fit the model: .* has shape"):
-        warm.set_params(width=8).fit(GRAPHS, SIZES)
-
-
 @pytest.mark.slow
 def test_several_targets_with_gaps() -> None:
     y = np.stack([SIZES, -SIZES], 1)

@@ -18,9 +18,10 @@ from pfgnn.errors import InputError, InputTypeError
 from pfgnn.estimators.storage import read_estimator, write_estimator
 from pfgnn.experiments.fit import FitOptions, Given, fit
 from pfgnn.experiments.fit_defaults import check_changes
+from pfgnn.experiments.fit_memory import Used, graph_keys, known_parts, remember
 from pfgnn.experiments.fit_parts import Shares, check_weights
 from pfgnn.experiments.given_graphs import pack_labelled
-from pfgnn.experiments.model_folder import KEPT
+from pfgnn.experiments.model_folder import DATA, KEPT
 from pfgnn.experiments.predict import TrainedRun
 from pfgnn.experiments.prediction_table import Predictions
 
@@ -50,9 +51,12 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         draws: Independent draws that a prediction averages.
         device: "cpu", "cuda" or "auto".
         random_state: Seed of the parts, the weights and the draws.
-        warm_start: Whether a second call of ``fit`` begins with the weights of the first.
+        warm_start: Whether a second call of ``fit`` begins with the weights of the first. Graphs that were given before
+            stay in their parts, so that no graph that was trained on is used for calibration.
         verbose: Whether to show a progress bar.
     """
+
+    used_: Used
 
     def __init__(
         self,
@@ -104,7 +108,11 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if len(y) == 1:
             raise InputError("X must hold several graphs to learn from, but it holds 1 sample")
         dataset = pack_labelled(graphs, y, task, self.features)
-        given = Given(dataset, weights=check_weights(sample_weight, len(y)))
+        keys = graph_keys(dataset)
+        warm = self.warm_start and hasattr(self, "model_files_")
+        used: Used = self.used_ if warm else {}
+        weights = check_weights(sample_weight, len(y))
+        given = Given(dataset, weights=weights, known=known_parts(keys, used) if warm else None)
         seed = int(check_random_state(self.random_state).randint(10**9))
         held = self.validation_fraction if self.early_stopping else 0.0
         options = FitOptions(
@@ -114,14 +122,13 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             device=self.device,
             draws=self.draws,
         )
-        start = None
-        if self.warm_start and hasattr(self, "model_files_"):
-            start = self._run.model.state_dict()
+        start = self._run.model.state_dict() if warm else None
         with tempfile.TemporaryDirectory() as temporary, self._bar() as report:
             folder = Path(temporary) / "model"
             self.record_ = fit(given, folder, options, start=start, report=report)
             self.model_files_ = {name: (folder / name).read_bytes() for name in KEPT if (folder / name).exists()}
             self._loaded = TrainedRun(folder, self.device)
+            self.used_ = remember(used, keys, Dataset.open(folder / DATA).splits)
         self.n_iter_ = int(self.record_["epochs"])
         return self
 

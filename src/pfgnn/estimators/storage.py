@@ -15,12 +15,13 @@ FORMAT = 1
 
 
 def write_estimator(folder: Path, estimator: Any) -> None:
-    """Write estimator.json: the parameters and, of a classifier, the classes."""
+    """Write estimator.json: the parameters, the keys of the graphs of each part and, of a classifier, the classes."""
     parameters = {name: _plain(name, value) for name, value in estimator.get_params(deep=False).items()}
     content = {"format": FORMAT, "class": type(estimator).__name__, "parameters": parameters}
     if hasattr(estimator, "classes_"):
         content["classes"] = _classes(estimator.classes_)
     content["one_column"] = estimator.one_column_
+    content["used"] = {name: keys.tolist() for name, keys in estimator.used_.items()}
     write_json(folder / ESTIMATOR, content)
 
 
@@ -41,6 +42,7 @@ def read_estimator(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, A
             raise InputError(f"{path} must hold a {name}, but it holds a {shown(content['class'])}")
         record = read_record(folder)
         fitted = {"record_": record, "n_iter_": int(record["epochs"]), "one_column_": bool(content["one_column"])}
+        fitted["used_"] = {part: np.array(keys, dtype=np.uint64) for part, keys in content["used"].items()}
         if "classes" in content:
             fitted["classes_"] = np.array(content["classes"]["values"], dtype=content["classes"]["dtype"])
         return content["parameters"], fitted

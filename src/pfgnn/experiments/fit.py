@@ -32,6 +32,7 @@ from pfgnn.experiments.parts_table import write_parts, write_test
 from pfgnn.experiments.predict import TrainedRun
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import CONFIG, Resume, check_directory, read_record, read_run_config
+from pfgnn.graphs.arrays import BoolArray
 from pfgnn.setting_types import check_draws
 from pfgnn.training.metrics_file import Status
 
@@ -69,6 +70,7 @@ class Given:
         dataset: The graphs with their targets.
         smiles: SMILES of each graph; empty if the graphs are no molecules, or if nobody needs them.
         weights: Weight of each graph in the training, [G]; None if all are equal.
+        known: The parts that some graphs were in before, see :func:`pfgnn.experiments.fit_parts.make_parts`.
         source: The file that they come from.
         smiles_column: Its column of SMILES.
         rejects: Its lines that could not be read.
@@ -77,6 +79,7 @@ class Given:
     dataset: Dataset
     smiles: Sequence[str] = ()
     weights: Array | None = None
+    known: Mapping[str, BoolArray] | None = None
     source: str = ""
     smiles_column: str = ""
     rejects: Sequence[Reject] = ()
@@ -204,7 +207,9 @@ def _choose_parts(given: Given, options: FitOptions) -> Parts:
         if not given.smiles:
             raise InputError("a split by scaffold needs molecules that are given as SMILES, but these graphs are not")
         scaffolds = [scaffold(smiles) for smiles in given.smiles]
-    return make_parts(dataset, options.shares, options.seed, weights=given.weights, scaffolds=scaffolds)
+    return make_parts(
+        dataset, options.shares, options.seed, weights=given.weights, scaffolds=scaffolds, known=given.known
+    )
 
 
 def _write_test(folder: Path, trained: TrainedRun, graphs: Dataset, numbers: Array, draws: int) -> None:

@@ -13,7 +13,7 @@ from pfgnn.data.shards import Shards
 from pfgnn.data.splits import random_split, scaffold_split
 from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError, shown
-from pfgnn.graphs.arrays import IntArray
+from pfgnn.graphs.arrays import BoolArray, IntArray
 
 LEAST, MOST = 10, 10_000  # graphs of a part whose share is not given; a coverage of 0.9 needs 9 for calibration
 COPIES = 16  # how often a graph of mean weight is in the training part, if the weights are no small integers
@@ -68,6 +68,7 @@ def make_parts(
     *,
     weights: Array | None = None,
     scaffolds: Sequence[str] | None = None,
+    known: Mapping[str, BoolArray] | None = None,
 ) -> Parts:
     """Divide the graphs into parts. Graphs without a known target or with weight 0 are in none.
 
@@ -80,13 +81,19 @@ def make_parts(
         weights: Weight of each graph in the training, [G]; None if all are equal.
         scaffolds: Scaffold of each molecule. Then no scaffold is both in train and in another part, nor in test and in
             another part.
+        known: For each part of earlier fits, whether each graph was in it, [G]. Such a graph stays there, or is trained
+            on if there is no such part any more. The other graphs are divided by the shares.
     """
-    usable = ~np.isnan(dataset.y).all(1)
+    usable: BoolArray = np.asarray(~np.isnan(dataset.y).all(1))
     if weights is not None:
         usable &= weights > 0
+    sizes = shares.sizes(int(usable.sum()))
+    kept = _kept(usable, sizes, known or {})
     graphs = np.flatnonzero(usable)
-    sizes = shares.sizes(len(graphs))
-    train, validation, calibration, test = sizes.values()
+    if known:
+        graphs = np.setdiff1d(graphs, np.concatenate(list(kept.values())))
+    ends = np.cumsum(list(sizes.values())) * len(graphs) / sum(sizes.values())
+    train, validation, calibration, test = np.diff(np.rint(ends).astype(np.int64), prepend=0).tolist()
     held = validation + calibration
     if scaffolds is not None:
         fractions = np.array([train, held, test]) / len(graphs)
@@ -106,10 +113,36 @@ def make_parts(
         CALIBRATION: numbers[middle[inner["validation"]]],
         "test": numbers[found["test"]],
     }
+    parts = {name: np.concatenate([kept[name], part]) if name in kept else part for name, part in parts.items()}
     for name, size in sizes.items():
         if size and not len(parts[name]):
-            raise InputError(f"the part {name} would have no graph, because a few scaffolds hold most; split at random")
+            raise InputError(_why_empty(name, known is not None))
     return {name: _repeated(part, weights) if name == "train" else part for name, part in parts.items() if sizes[name]}
+
+
+def _kept(usable: BoolArray, sizes: Mapping[str, int], known: Mapping[str, BoolArray]) -> Parts:
+    """The numbers of the graphs that stay in the parts that they were in before."""
+    found: Parts = {}
+    for name, was in known.items():
+        stays = name if sizes.get(name) else "train"
+        found[stays] = np.concatenate([found.get(stays, np.zeros(0, dtype=np.int64)), np.flatnonzero(usable & was)])
+    return found
+
+
+def _why_empty(part: str, warm: bool) -> str:
+    """The message if a part has no graph.
+
+    Args:
+        part: Name of the part.
+        warm: Whether some graphs had to stay in the parts of an earlier fit.
+    """
+    if not warm:
+        return f"the part {part} would have no graph, because a few scaffolds hold most; split at random"
+    without = "early_stopping=False" if part == "validation" else f"{part}_fraction=0"
+    return (
+        f"the part {part} must have graphs that no fit before was trained on, but a warm start finds none; "
+        f"give new graphs too, set {without}, or warm_start=False"
+    )
 
 
 def keep_parts(dataset: Dataset | Shards, splits: Mapping[str, Array], shares: Shares, seed: int) -> Parts:
