@@ -8,7 +8,7 @@ writes.
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import CONFIG, Resume, check_directory, read_record, read_run_config
 from pfgnn.graphs.arrays import BoolArray
 from pfgnn.setting_types import check_draws
-from pfgnn.training.metrics_file import Status
+from pfgnn.training.metrics_file import Report
 
 DRAWS = 16
 
@@ -91,7 +91,7 @@ def fit(
     options: FitOptions | None = None,
     *,
     start: Mapping[str, Tensor] | None = None,
-    report: Callable[[Status], None] = lambda status: None,
+    report: Report = lambda status: None,
 ) -> dict[str, Any]:
     """Fit a model, and return the record of its run.
 
@@ -100,7 +100,7 @@ def fit(
         folder: Model folder to write. It must not hold a run.
         options: All settings.
         start: Parameters that the training begins with, see :func:`pfgnn.experiments.run.run`.
-        report: Called during training with the status.
+        report: Called during training with the status. If it returns True after a validation, the training ends there.
     """
     options = options or FitOptions()
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -143,7 +143,7 @@ def fit(
     return finish(folder, options)
 
 
-def go_on(folder: Path, options: FitOptions, resume: Resume, report: Callable[[Status], None]) -> dict[str, Any]:
+def go_on(folder: Path, options: FitOptions, resume: Resume, report: Report) -> dict[str, Any]:
     """Go on with a fit that was stopped, and return its record.
 
     Args:

@@ -42,7 +42,7 @@ from pfgnn.training.devices import Devices, open_devices
 from pfgnn.training.distinguish import threshold
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 from pfgnn.training.loop import Trainer
-from pfgnn.training.metrics_file import Status
+from pfgnn.training.metrics_file import Report, Status
 from pfgnn.training.seeds import evaluation_seed
 from pfgnn.training.targets import Standardise
 
@@ -163,7 +163,7 @@ def run(
     resume: Resume = "no",
     tensorboard: bool = False,
     start: Mapping[str, Tensor] | None = None,
-    report: Callable[[Status], None] = lambda status: None,
+    report: Report = lambda status: None,
 ) -> dict[str, Any]:
     """Train and test a model, and return the record of the result.
 
@@ -179,7 +179,7 @@ def run(
             checkpoint, if there is one. "previous" continues from the checkpoint before the last.
         tensorboard: Whether to write the metrics for TensorBoard too.
         start: Parameters and buffers by name that the training begins with; None for random ones.
-        report: Called during training with the status.
+        report: Called during training with the status. If it returns True after a validation, the training ends there.
     """
     directory = Path(directory)
     if backbone is not None:
@@ -199,16 +199,16 @@ def run(
         if lock is not None:
             check_new(directory, resume)  # again, for another process may have been faster
 
-        def watched(status: Status) -> None:
+        def watched(status: Status) -> bool | None:
             if lock is not None:
                 lock.check()
-            report(status)
+            return report(status)
 
         return _train(this, model, directory, resume, tensorboard, watched)
 
 
 def _train(
-    this: Run, model: nn.Module, directory: Path, resume: Resume, tensorboard: bool, report: Callable[[Status], None]
+    this: Run, model: nn.Module, directory: Path, resume: Resume, tensorboard: bool, report: Report
 ) -> dict[str, Any]:
     """Train and test a model in a directory that this process has locked. See :func:`run`."""
     config, identity = this.config, config_mapping(this.config)
