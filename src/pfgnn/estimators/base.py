@@ -1,8 +1,9 @@
 """What both estimators share: parameters, training, storing and loading."""
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,15 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError
+from pfgnn.estimators.parameters import as_changes, plain, read_parameters
 from pfgnn.estimators.storage import read_estimator, write_estimator
 from pfgnn.experiments.fit import FitOptions, Given, fit
-from pfgnn.experiments.fit_defaults import check_changes
 from pfgnn.experiments.fit_memory import Used, graph_keys, known_parts, remember
 from pfgnn.experiments.fit_parts import Shares, check_weights
 from pfgnn.experiments.given_graphs import pack_labelled
 from pfgnn.experiments.model_folder import DATA, KEPT
 from pfgnn.experiments.predict import TrainedRun
 from pfgnn.experiments.prediction_table import Predictions
+from pfgnn.training.metrics_file import Report, Status
 
 Values = npt.NDArray[Any]
 
@@ -54,6 +56,9 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         warm_start: Whether a second call of ``fit`` begins with the weights of the first. Graphs that were given before
             stay in their parts, so that no graph that was trained on is used for calibration.
         verbose: Whether to show a progress bar.
+        callback: A function that is called after each epoch with a :class:`pfgnn.training.metrics_file.Status`: its
+            fields ``epoch``, ``loss``, ``validation`` and ``seconds`` say how far the training is. The training ends if
+            it returns True. Of several epochs between two validations (``training.validate_every``), it sees the last.
     """
 
     used_: Used
@@ -79,6 +84,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         random_state: Any = None,
         warm_start: bool = False,
         verbose: bool = False,
+        callback: Report | None = None,
     ) -> None:
         self.backbone = backbone
         self.width = width
@@ -98,38 +104,57 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+        self.callback = callback
 
-    def _fit(self, X: Any, y: Values, task: Task, sample_weight: npt.ArrayLike | None) -> Self:
-        """Train. ``y`` has the targets of the task, [G, C]."""
-        check_changes(self._changes())
+    def _fit(self, X: Any, y: Values, task: Task, sample_weight: npt.ArrayLike | None, **fitted: Any) -> Self:
+        """Train. An attribute changes only if all goes well.
+
+        Args:
+            X: The graphs.
+            y: Targets of the task, [G, C].
+            task: What they mean.
+            sample_weight: Weights of the graphs, [G].
+            fitted: Further attributes of the fitted estimator, without the underscore at their ends.
+        """
+        given = read_parameters(self)
+        changes = as_changes(given)
         graphs = self._graphs(X, fitting=True)
         if len(graphs) != len(y):
             raise InputError(f"y must have one row for each of {len(graphs)} graphs, but it has {len(y)}")
         if len(y) == 1:
             raise InputError("X must hold several graphs to learn from, but it holds 1 sample")
-        dataset = pack_labelled(graphs, y, task, self.features)
+        dataset = pack_labelled(graphs, y, task, given["features"])
         keys = graph_keys(dataset)
-        warm = self.warm_start and hasattr(self, "model_files_")
+        warm = given["warm_start"] and hasattr(self, "model_files_")
         used: Used = self.used_ if warm else {}
         weights = check_weights(sample_weight, len(y))
-        given = Given(dataset, weights=weights, known=known_parts(keys, used) if warm else None)
-        seed = int(check_random_state(self.random_state).randint(10**9))
-        held = self.validation_fraction if self.early_stopping else 0.0
+        held = given["validation_fraction"] if given["early_stopping"] else 0.0
         options = FitOptions(
-            Shares(held, self.calibration_fraction, 0.0),
-            seed=seed,
-            changes=self._changes(),
-            device=self.device,
-            draws=self.draws,
+            Shares(held, given["calibration_fraction"], 0.0),
+            seed=int(check_random_state(self.random_state).randint(10**9)),
+            changes=changes,
+            device=given["device"],
+            draws=given["draws"],
         )
-        start = self._run.model.state_dict() if warm else None
-        with tempfile.TemporaryDirectory() as temporary, self._bar() as report:
+        with tempfile.TemporaryDirectory() as temporary, self._bar() as bar:
             folder = Path(temporary) / "model"
-            self.record_ = fit(given, folder, options, start=start, report=report)
-            self.model_files_ = {name: (folder / name).read_bytes() for name in KEPT if (folder / name).exists()}
-            self._loaded = TrainedRun(folder, self.device)
-            self.used_ = remember(used, keys, Dataset.open(folder / DATA).splits)
-        self.n_iter_ = int(self.record_["epochs"])
+            record = fit(
+                Given(dataset, weights=weights, known=known_parts(keys, used) if warm else None),
+                folder,
+                options,
+                start=self._run.model.state_dict() if warm else None,
+                report=partial(_report, bar, self.callback),
+            )
+            fitted |= {
+                "record": record,
+                "model_files": {name: (folder / name).read_bytes() for name in KEPT if (folder / name).exists()},
+                "used": remember(used, keys, Dataset.open(folder / DATA).splits),
+                "n_iter": int(record["epochs"]),
+            }
+            loaded = TrainedRun(folder, given["device"])
+        for name, value in fitted.items():
+            setattr(self, f"{name}_", value)
+        self._loaded = loaded
         return self
 
     def _graphs(self, X: Any, fitting: bool = False) -> Sequence[Any] | Dataset:
@@ -141,21 +166,6 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """
         return as_graphs(X)
 
-    def _changes(self) -> dict[str, Any]:
-        if not isinstance(self.settings, Mapping | None):
-            raise InputTypeError(f"settings must be a dict such as {{'model.width': 32}}, but it is {self.settings!r}")
-        wanted = {
-            "model.backbone": self.backbone,
-            "model.width": self.width,
-            "model.steps": self.steps,
-            "model.particles": self.particles,
-            "training.epochs": self.epochs,
-            "training.batch_size": self.batch_size,
-            "training.learning_rate": self.learning_rate,
-            "training.patience": self.patience if self.early_stopping else None,
-        }
-        return {name: value for name, value in wanted.items() if value is not None} | dict(self.settings or {})
-
     def _bar(self) -> Any:
         if not self.verbose:
             return nullcontext(lambda status: None)
@@ -165,7 +175,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     def _predictions(self, X: Any, coverage: float | None = None) -> Predictions:
         check_is_fitted(self, "model_files_")
-        return self._run.predict(self._graphs(X), draws=self.draws, coverage=coverage)
+        return self._run.predict(self._graphs(X), draws=plain(self.draws), coverage=plain(coverage))
 
     @property
     def _run(self) -> TrainedRun:
@@ -227,6 +237,18 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         made.model_files_ = {name: (folder / name).read_bytes() for name in KEPT if (folder / name).exists()}
         made._run  # noqa: B018  raises an error if a file is damaged
         return made
+
+
+def _report(bar: Callable[[Status], None], callback: Report | None, status: Status) -> bool:
+    """Show how far the training is. After a validation, ask the user's function whether it shall end.
+
+    Args:
+        bar: Updates the progress bar.
+        callback: The user's function, or None.
+        status: How far it is.
+    """
+    bar(status)
+    return callback is not None and status.seconds is not None and plain(callback(status)) is True
 
 
 def as_graphs(X: Any) -> Sequence[Any] | Dataset:

@@ -36,26 +36,24 @@ class PFGNNClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]  #
         if given is None:
             raise InputError("a classifier requires y to be passed, but the target y is None, and X is no Dataset")
         values = np.asarray(given)
-        self.one_column_ = values.ndim == 1 or values.shape[1] == 1
-        if not self.one_column_:
+        if values.ndim > 1 and values.shape[1] > 1:
             return self._fit_labels(X, values, sample_weight)
         values = values.reshape(-1)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise InputError("y must hold a class of each graph, but it holds NaN or infinity")
         check_classification_targets(values)
-        self.classes_, numbers = np.unique(values, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError(f"y must hold at least 2 classes, but it holds {len(self.classes_)} class")
-        names = tuple(map(str, self.classes_.tolist()))
-        task = Task("graph", len(self.classes_), "cross_entropy", "accuracy", names)
-        return self._fit(X, numbers.reshape(-1, 1), task, sample_weight)
+        classes, numbers = np.unique(values, return_inverse=True)
+        if len(classes) < 2:
+            raise InputError(f"y must hold at least 2 classes, but it holds {len(classes)} class")
+        task = Task("graph", len(classes), "cross_entropy", "accuracy", tuple(map(str, classes.tolist())))
+        return self._fit(X, numbers.reshape(-1, 1), task, sample_weight, classes=classes, one_column=True)
 
     def _fit_labels(self, X: Any, values: Values, sample_weight: npt.ArrayLike | None) -> Self:
         labels = values.astype(np.float64)
         if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
             raise InputError("y with several columns must hold the labels 0 and 1, or NaN if unknown, but it does not")
-        self.classes_ = np.array([0, 1])
-        return self._fit(X, labels, Task("graph", labels.shape[1], "binary_cross_entropy", "roc_auc"), sample_weight)
+        task = Task("graph", labels.shape[1], "binary_cross_entropy", "roc_auc")
+        return self._fit(X, labels, task, sample_weight, classes=np.array([0, 1]), one_column=False)
 
     def predict_proba(self, X: Any, return_std: bool = False) -> Any:
         """Probability of each class, [G, classes]; of several labels, the probability of each label, [G, C].

@@ -32,9 +32,9 @@ class PFGNNRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]  # s
                 weight 0 are left out.
         """
         targets = _numbers(X.y if y is None and hasattr(X, "node_counts") else y)
-        self.one_column_ = targets.ndim == 1
-        columns = targets[:, None] if self.one_column_ else targets
-        return self._fit(X, columns, Task("graph", columns.shape[1], "l1", "mae"), sample_weight)
+        one = targets.ndim == 1
+        columns = targets[:, None] if one else targets
+        return self._fit(X, columns, Task("graph", columns.shape[1], "l1", "mae"), sample_weight, one_column=one)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict graphs: [G], or [G, C] if y had several columns.

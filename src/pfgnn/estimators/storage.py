@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pfgnn.errors import InputError, InputTypeError, shown
+from pfgnn.estimators.parameters import plain
 from pfgnn.experiments.calibration import check_format
 from pfgnn.experiments.run_directory import read_record
 from pfgnn.files import read_json, reading, write_json
@@ -16,7 +17,8 @@ FORMAT = 1
 
 def write_estimator(folder: Path, estimator: Any) -> None:
     """Write estimator.json: the parameters, the keys of the graphs of each part and, of a classifier, the classes."""
-    parameters = {name: _plain(name, value) for name, value in estimator.get_params(deep=False).items()}
+    given = estimator.get_params(deep=False) | {"callback": None}  # code is not saved
+    parameters = {name: _storable(name, plain(value)) for name, value in given.items()}
     content = {"format": FORMAT, "class": type(estimator).__name__, "parameters": parameters}
     if hasattr(estimator, "classes_"):
         content["classes"] = _classes(estimator.classes_)
@@ -48,16 +50,14 @@ def read_estimator(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, A
         return content["parameters"], fitted
 
 
-def _plain(name: str, value: Any) -> Any:
+def _storable(name: str, value: Any) -> Any:
     """A parameter as JSON stores it."""
-    if isinstance(value, np.integer | np.floating | np.bool_):
-        value = value.item()
     if isinstance(value, np.random.RandomState):
         return None
     if isinstance(value, dict):
-        return {key: _plain(f"{name}[{shown(key)}]", of) for key, of in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(name, of) for of in value]
+        return {key: _storable(f"{name}[{shown(key)}]", of) for key, of in value.items()}
+    if isinstance(value, list):
+        return [_storable(name, of) for of in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise InputTypeError(f"{name} must be a number, text or None to be saved, but it is a {type(value).__name__}")
