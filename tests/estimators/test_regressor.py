@@ -80,6 +80,18 @@ def test_weights_count() -> None:
     light = regressor().fit(twice, y, sample_weight=weights)
     assert light.score(GRAPHS, SIZES) > 0.8
     assert regressor(epochs=10).fit(twice, y).score(GRAPHS, SIZES) < 0
+    heavy = np.concatenate([np.full(len(GRAPHS), 9.0), np.ones(len(GRAPHS))])
+    assert regressor().fit(twice, y, sample_weight=heavy).score(GRAPHS, SIZES) > 0.5  # the median is that of SIZES
+
+
+def test_weights_change_no_number_of_updates() -> None:
+    plain = regressor(epochs=2).fit(GRAPHS, SIZES)
+    weights = np.where(np.arange(len(GRAPHS)) % 2, 1.0, 1.1)
+    weighted = regressor(epochs=2).fit(GRAPHS, SIZES, sample_weight=weights)
+    assert weighted.record_["updates"] == plain.record_["updates"]
+    assert not np.array_equal(weighted.predict(GRAPHS), plain.predict(GRAPHS))
+    equal = regressor(epochs=2).fit(GRAPHS, SIZES, sample_weight=np.full(len(GRAPHS), 0.3))
+    np.testing.assert_array_equal(equal.predict(GRAPHS), plain.predict(GRAPHS))
 
 
 def test_interval_and_noise(fitted: PFGNNRegressor) -> None:

@@ -135,7 +135,7 @@ def fit(
         write_parts(folder / PARTS, dataset, given.smiles)
         facts.write(folder)
         write_rejects(folder / REJECTS if given.rejects else None, given.rejects)
-        run(config, folder, device=options.device, start=start, report=report)
+        run(config, folder, device=options.device, start=start, weights=given.weights, report=report)
     except Exception:
         if new and not (folder / CONFIG).exists():  # the training never began
             shutil.rmtree(folder, ignore_errors=True)

@@ -16,7 +16,6 @@ from pfgnn.errors import InputError, shown
 from pfgnn.graphs.arrays import BoolArray, IntArray
 
 LEAST, MOST = 10, 10_000  # graphs of a part whose share is not given; a coverage of 0.9 needs 9 for calibration
-COPIES = 16  # how often a graph of mean weight is in the training part, if the weights are no small integers
 SPLITS = ("random", "scaffold")
 CALIBRATION = "calibration"
 
@@ -117,7 +116,7 @@ def make_parts(
     for name, size in sizes.items():
         if size and not len(parts[name]):
             raise InputError(_why_empty(name, known is not None))
-    return {name: _repeated(part, weights) if name == "train" else part for name, part in parts.items() if sizes[name]}
+    return {name: part for name, part in parts.items() if sizes[name]}
 
 
 def _kept(usable: BoolArray, sizes: Mapping[str, int], known: Mapping[str, BoolArray]) -> Parts:
@@ -172,21 +171,19 @@ def _classes(dataset: Dataset | Shards, graphs: IntArray) -> IntArray | None:
     return dataset.y[graphs, 0].astype(np.int64) if dataset.task.loss in CLASS_LOSSES and len(graphs) else None
 
 
-def _repeated(graphs: IntArray, weights: Array | None) -> IntArray:
-    """The graphs, each as often as its weight says. Small integers are exact, other weights are rounded."""
-    if weights is None:
-        return graphs
-    own = weights[graphs].astype(np.float64)
-    if (own == np.rint(own)).all() and own.max() <= COPIES:
-        counts = own.astype(np.int64) // np.gcd.reduce(own.astype(np.int64))
-    else:
-        counts = np.maximum(np.rint(COPIES * own / own.mean()), 1).astype(np.int64)
-        counts //= np.gcd.reduce(counts)
-    return np.repeat(graphs, counts)
+def check_weights(
+    weights: npt.ArrayLike | None, graphs: int, train: IntArray | None = None, name: str = "sample_weight"
+) -> Array | None:
+    """Weights as an array [G], or None if all are equal.
 
+    Raises an InputError unless all are finite, not negative, and some are above 0.
 
-def check_weights(weights: npt.ArrayLike | None, graphs: int) -> Array | None:
-    """Weights as an array [G]. Raises an InputError unless all are finite, not negative, and some are above 0."""
+    Args:
+        weights: What the user gave: a weight of each graph, or one number for all, or None.
+        graphs: G, number of graphs.
+        train: Numbers of the training graphs; None for all.
+        name: Name of the argument, for the message.
+    """
     if weights is None:
         return None
     array = np.asarray(weights, dtype=np.float64)
@@ -194,10 +191,10 @@ def check_weights(weights: npt.ArrayLike | None, graphs: int) -> Array | None:
         array = np.full(graphs, array)
     if array.ndim != 1 or len(array) != graphs:
         raise InputError(
-            f"sample_weight must have one number for each of {graphs} graphs, but it has shape {list(array.shape)}"
+            f"{name} must have one number for each of {graphs} graphs, but it has shape {list(array.shape)}"
         )
     if not np.isfinite(array).all() or (array < 0).any():
-        raise InputError("sample_weight must hold finite numbers from 0, but it does not")
-    if not array.any():
-        raise InputError("sample_weight must have a weight above 0, but all are zero")
-    return array
+        raise InputError(f"{name} must hold finite numbers from 0, but it does not")
+    if not array[slice(None) if train is None else train].any():
+        raise InputError(f"{name} must have a weight above 0, but all are zero")
+    return None if (array == array[0]).all() else array
