@@ -1,6 +1,7 @@
 """What both estimators share: parameters, training, storing and loading."""
 
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -12,12 +13,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from torch import nn
 
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError
-from pfgnn.estimators.parameters import as_changes, plain, read_parameters
-from pfgnn.estimators.storage import read_estimator, write_estimator
+from pfgnn.estimators.parameters import as_changes, own_module, plain, read_parameters
+from pfgnn.estimators.storage import how_to_load, read_estimator, write_estimator
 from pfgnn.experiments.fit import FitOptions, Given, fit
 from pfgnn.experiments.fit_memory import Used, graph_keys, known_parts, remember
 from pfgnn.experiments.fit_parts import Shares, check_weights
@@ -34,7 +36,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     """The base of :class:`PFGNNRegressor` and :class:`PFGNNClassifier`.
 
     Args:
-        backbone: Name of the GNN, see `pfgnn parts`. None for "gine" if the graphs have edge features, else "gin".
+        backbone: Name of the GNN, see `pfgnn parts`, or a torch module of your own from ``width`` to ``width``. It is
+            copied. None for "gine" if the graphs have edge features, else "gin".
         width: Size of a node embedding.
         steps: T, number of vertices that a particle marks one after another.
         particles: K, number of particles in training.
@@ -66,7 +69,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     def __init__(
         self,
         *,
-        backbone: str | None = None,
+        backbone: str | nn.Module | None = None,
         width: int = 64,
         steps: int = 1,
         particles: int = 16,
@@ -135,6 +138,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             changes=changes,
             device=given["device"],
             draws=given["draws"],
+            backbone=own_module(self.backbone),
         )
         with tempfile.TemporaryDirectory() as temporary, self._bar() as bar:
             folder = Path(temporary) / "model"
@@ -150,8 +154,9 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
                 "model_files": {name: (folder / name).read_bytes() for name in KEPT if (folder / name).exists()},
                 "used": remember(used, keys, Dataset.open(folder / DATA).splits),
                 "n_iter": int(record["epochs"]),
+                "backbone": options.backbone,
             }
-            loaded = TrainedRun(folder, given["device"])
+            loaded = TrainedRun(folder, given["device"], options.backbone)
         for name, value in fitted.items():
             setattr(self, f"{name}_", value)
         self._loaded = loaded
@@ -183,7 +188,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if "_loaded" not in self.__dict__:
             with tempfile.TemporaryDirectory() as temporary:
                 self._write_model(Path(temporary))
-                self._loaded = TrainedRun(temporary, self.device)
+                self._loaded = TrainedRun(temporary, self.device, self.backbone_)
         return self._loaded
 
     def _write_model(self, folder: Path) -> None:
@@ -209,6 +214,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a new folder, without pickle. `pfgnn predict` reads the folder too.
 
+        Code is not written. So a backbone of your own must be given to :meth:`load` again, and a callback is left out.
+
         Args:
             path: The folder. It must not exist.
         """
@@ -218,17 +225,20 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             raise InputError(f"{folder} must be a new folder, but it exists")
         self._write_model(folder)
         write_estimator(folder, self)
+        if self.backbone_ is not None:
+            warnings.warn(f"the code of the backbone is not saved; {how_to_load(self.backbone_)}", stacklevel=2)
 
     @classmethod
-    def load(cls, path: str | Path, device: str | None = None) -> Self:
+    def load(cls, path: str | Path, device: str | None = None, backbone: nn.Module | None = None) -> Self:
         """Read what :meth:`save` wrote.
 
         Args:
             path: The folder.
             device: "cpu", "cuda" or "auto"; None for the device of the fit.
+            backbone: The module that was the backbone, with any parameters; None if it was a name.
         """
         folder = Path(path)
-        parameters, fitted = read_estimator(folder, cls.__name__)
+        parameters, fitted = read_estimator(folder, cls.__name__, backbone)
         made = cls(**parameters)
         if device is not None:
             made.device = device

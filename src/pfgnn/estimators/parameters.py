@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from pfgnn.argument_checks import check_flag
 from pfgnn.errors import InputError, InputTypeError, shown
+from pfgnn.experiments.config import GIVEN
 from pfgnn.experiments.fit_defaults import check_changes
+from pfgnn.model.refine import check_module
 
 SETTINGS = {
     "backbone": "model.backbone",
@@ -42,6 +45,14 @@ def read_parameters(estimator: Any) -> dict[str, Any]:
     return found
 
 
+def own_module(backbone: Any) -> nn.Module | None:
+    """The module, if the backbone was given as an object; None if it was given by its name."""
+    if isinstance(backbone, str | None):
+        return None
+    check_module("backbone", backbone)
+    return backbone
+
+
 def as_changes(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that parameters stand for, by their dotted names. An error names a parameter by its own name.
 
@@ -49,6 +60,8 @@ def as_changes(parameters: Mapping[str, Any]) -> dict[str, Any]:
         parameters: What :func:`read_parameters` gives.
     """
     own = {setting: parameters[name] for name, setting in SETTINGS.items() if parameters[name] is not None}
+    if own_module(parameters["backbone"]) is not None:
+        own["model.backbone"] = GIVEN
     try:
         check_changes(own)
     except (InputError, InputTypeError) as error:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.estimators.parameters import plain
@@ -18,21 +19,30 @@ FORMAT = 1
 def write_estimator(folder: Path, estimator: Any) -> None:
     """Write estimator.json: the parameters, the keys of the graphs of each part and, of a classifier, the classes."""
     given = estimator.get_params(deep=False) | {"callback": None}  # code is not saved
+    if isinstance(given["backbone"], nn.Module):
+        given["backbone"] = None
     parameters = {name: _storable(name, plain(value)) for name, value in given.items()}
     content = {"format": FORMAT, "class": type(estimator).__name__, "parameters": parameters}
     if hasattr(estimator, "classes_"):
         content["classes"] = _classes(estimator.classes_)
     content["one_column"] = estimator.one_column_
+    content["own_backbone"] = None if estimator.backbone_ is None else how_to_load(estimator.backbone_)
     content["used"] = {name: keys.tolist() for name, keys in estimator.used_.items()}
     write_json(folder / ESTIMATOR, content)
 
 
-def read_estimator(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def how_to_load(backbone: nn.Module) -> str:
+    """What a user must do to load a model with a backbone of their own."""
+    return f"load(folder, backbone=MODULE) needs a {type(backbone).__name__} again, made as before"
+
+
+def read_estimator(folder: Path, name: str, backbone: nn.Module | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters of an estimator, and its fitted attributes except for the files of its model.
 
     Args:
         folder: What ``save`` wrote.
         name: Name of the class that the estimator must have.
+        backbone: The user's own module; None if there was none.
     """
     path = folder / ESTIMATOR
     if not path.exists():
@@ -42,8 +52,17 @@ def read_estimator(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, A
     with reading(path, "be an estimator, as `save` writes it"):
         if content["class"] != name:
             raise InputError(f"{path} must hold a {name}, but it holds a {shown(content['class'])}")
+        if content["own_backbone"] is not None and backbone is None:
+            raise InputError(
+                f"{path} must be loaded with its own backbone, but none is given: {content['own_backbone']}"
+            )
+        if content["own_backbone"] is None and backbone is not None:
+            raise InputError(f"backbone must be None, because {path} has a backbone of pfgnn, but a module is given")
+        if backbone is not None:
+            content["parameters"]["backbone"] = backbone
         record = read_record(folder)
         fitted = {"record_": record, "n_iter_": int(record["epochs"]), "one_column_": bool(content["one_column"])}
+        fitted["backbone_"] = backbone
         fitted["used_"] = {part: np.array(keys, dtype=np.uint64) for part, keys in content["used"].items()}
         if "classes" in content:
             fitted["classes_"] = np.array(content["classes"]["values"], dtype=content["classes"]["dtype"])

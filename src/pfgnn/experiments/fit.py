@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from pfgnn.data.arrays import Array
 from pfgnn.data.convert_file import write_rejects
@@ -51,6 +51,8 @@ class FitOptions:
         overrides: Further changes as text, such as "model.width=32".
         device: "cpu", "cuda" or "auto".
         draws: Draws of each prediction in calibration and test.
+        backbone: A module of your own as the backbone, see :func:`pfgnn.experiments.run.run`; None for that of the
+            settings. "model.backbone" must then be "given".
     """
 
     shares: Shares = field(default_factory=Shares)
@@ -60,6 +62,7 @@ class FitOptions:
     overrides: Sequence[str] = ()
     device: str = "auto"
     draws: int = DRAWS
+    backbone: nn.Module | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ def fit(
         validation="validation" if "validation" in parts else None,
         changes=options.changes,
         overrides=options.overrides,
+        backbone=options.backbone,
     )
     facts = Facts(
         given.source,
@@ -135,7 +139,15 @@ def fit(
         write_parts(folder / PARTS, dataset, given.smiles)
         facts.write(folder)
         write_rejects(folder / REJECTS if given.rejects else None, given.rejects)
-        run(config, folder, device=options.device, start=start, weights=given.weights, report=report)
+        run(
+            config,
+            folder,
+            backbone=options.backbone,
+            device=options.device,
+            start=start,
+            weights=given.weights,
+            report=report,
+        )
     except Exception:
         if new and not (folder / CONFIG).exists():  # the training never began
             shutil.rmtree(folder, ignore_errors=True)
@@ -159,7 +171,7 @@ def go_on(folder: Path, options: FitOptions, resume: Resume, report: Report) -> 
 def finish(folder: Path, options: FitOptions) -> dict[str, Any]:
     """Calibrate the model of a finished run, and write the predictions of its test part. Returns the record."""
     dataset = Dataset.open(folder / DATA)
-    trained = TrainedRun(folder, options.device)
+    trained = TrainedRun(folder, options.device, options.backbone)
     if (held := dataset.splits.get(CALIBRATION)) is not None:
         graphs = trained.prepare(dataset.subset(held))
         calibrate(trained.outputs(graphs, options.draws), dataset.y[held], dataset.task).write(folder)
