@@ -82,3 +82,14 @@ def test_a_wrong_networkx_graph_is_named(graph: Any, sentence: str) -> None:
     model = regressor(epochs=1).fit(NETWORKX, SIZES)
     with pytest.raises((InputError, InputTypeError), match=sentence):
         model.predict(graphs)
+
+
+@pytest.mark.parametrize("X", [{"a": 1}, "CCO", 7, GRAPHS[0], NETWORKX[0]])
+def test_what_x_may_be(X: Any) -> None:
+    with pytest.raises(InputTypeError, match=r"^X must be a list of SMILES, .*, or a Dataset, but it is a "):
+        regressor().fit(X, SIZES)
+
+
+def test_a_dataset_at_node_level() -> None:
+    with pytest.raises(InputError, match=r"a regressor is for targets of whole graphs, but the task .* at node level"):
+        regressor().fit(NODES)

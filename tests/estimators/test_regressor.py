@@ -1,5 +1,6 @@
 import copy
 import pickle
+import pydoc
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from tests.estimators.samples import GRAPHS, SIZES, regressor
 
 from pfgnn.data import Dataset
 from pfgnn.errors import InputError
-from pfgnn.estimators import PFGNNRegressor
+from pfgnn.estimators import PFGNNClassifier, PFGNNRegressor
 from pfgnn.graphs import to_graph6, to_networkx
 
 
@@ -56,8 +57,16 @@ def test_copies_and_files(fitted: PFGNNRegressor, tmp_path: Path) -> None:
         np.testing.assert_array_equal(other.predict(GRAPHS), wanted)
         np.testing.assert_array_equal(other.predict_interval(GRAPHS), fitted.predict_interval(GRAPHS))
     assert loaded.get_params() == fitted.get_params()
-    with pytest.raises(InputError, match="must be a new folder"):
+    with pytest.raises(InputError, match="must be a new folder, but it exists; overwrite=True replaces a saved model"):
         fitted.save(tmp_path / "model")
+    (tmp_path / "model" / "old").touch()
+    fitted.save(tmp_path / "model", overwrite=True)
+    assert not (tmp_path / "model" / "old").exists()
+    np.testing.assert_array_equal(PFGNNRegressor.load(tmp_path / "model").predict(GRAPHS), wanted)
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(InputError, match="must be a saved model to be overwritten, but it has no estimator"):
+        fitted.save(tmp_path / "mine", overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "model"]
 
 
 @pytest.mark.slow
@@ -68,8 +77,26 @@ def test_several_targets_with_gaps() -> None:
     assert model.predict(GRAPHS).shape == (len(GRAPHS), 2)
     assert model.predict_interval(GRAPHS, 0.5).shape == (len(GRAPHS), 2, 2)
     assert model.score(GRAPHS, y) > 0.8
-    single = regressor(epochs=1).fit(Dataset.from_graphs(GRAPHS, SIZES))
-    assert single.predict(GRAPHS).shape == (len(GRAPHS), 1)  # the targets of a dataset have columns
+    with pytest.raises(InputError, match=r"9 graphs .* there are \d with a known value of target 1 \(empty values do"):
+        model.predict_interval(GRAPHS)
+
+
+def test_a_target_with_too_few_known_values_is_named() -> None:
+    y = np.stack([SIZES, -SIZES], 1)
+    y[2:, 1] = np.nan
+    y[0, 1] = 7.0
+    sentence = r"target 1 must have a known value in each part, but the part \w+ has none: only 2 of 60 graphs .*empty"
+    with pytest.raises(InputError, match=sentence):
+        regressor(epochs=1).fit(GRAPHS, y)
+
+
+def test_the_target_of_a_dataset() -> None:
+    dataset = Dataset.from_graphs(GRAPHS, SIZES)
+    model = regressor(epochs=1).fit(dataset)
+    assert model.predict(GRAPHS).shape == (len(GRAPHS),)
+    assert model.score(dataset) == model.score(GRAPHS, SIZES)
+    with pytest.raises(InputError, match="requires y to be passed, but the target y is None"):
+        model.score(GRAPHS)
 
 
 @pytest.mark.slow
@@ -164,5 +191,14 @@ def test_a_small_calibration_part_and_none(fitted: PFGNNRegressor) -> None:
     with pytest.raises(InputError, match=r"coverage must be above 0 and below 1, but it is 90"):
         fitted.predict_interval(GRAPHS, coverage=90)
     without = regressor(epochs=1, calibration_fraction=0).fit(GRAPHS, SIZES)
-    with pytest.raises(InputError, match="must come from `pfgnn fit` with graphs held out for calibration"):
+    with pytest.raises(
+        InputError, match="predict_interval needs graphs for calibration, but calibration_fraction was 0"
+    ):
         without.predict_interval(GRAPHS)
+
+
+@pytest.mark.parametrize("estimator", [PFGNNRegressor, PFGNNClassifier])
+def test_help_shows_all_parameters(estimator: Any) -> None:
+    text = pydoc.render_doc(estimator)
+    assert all(f"\n |      {name}: " in text for name in estimator().get_params())
+    assert text.index("Args:") < text.index("Attributes:") < text.index("record_:")

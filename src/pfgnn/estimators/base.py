@@ -1,25 +1,27 @@
 """What both estimators share: parameters, training, storing and loading."""
 
+import inspect
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from pfgnn.argument_checks import check_flag
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError
+from pfgnn.estimators.inputs import Values, as_graphs
 from pfgnn.estimators.parameters import as_changes, own_module, plain, read_parameters
-from pfgnn.estimators.storage import how_to_load, read_estimator, write_estimator
+from pfgnn.estimators.storage import how_to_load, read_estimator, write_estimator, write_model
 from pfgnn.experiments.fit import FitOptions, Given, fit
 from pfgnn.experiments.fit_memory import Used, graph_keys, known_parts, remember
 from pfgnn.experiments.fit_parts import Shares, check_weights
@@ -29,7 +31,7 @@ from pfgnn.experiments.predict import TrainedRun
 from pfgnn.experiments.prediction_table import Predictions
 from pfgnn.training.metrics_file import Report, Status
 
-Values = npt.NDArray[Any]
+Made = TypeVar("Made")
 
 
 class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -187,14 +189,9 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """The model, loaded when it is first needed."""
         if "_loaded" not in self.__dict__:
             with tempfile.TemporaryDirectory() as temporary:
-                self._write_model(Path(temporary))
+                write_model(Path(temporary), self.model_files_)
                 self._loaded = TrainedRun(temporary, self.device, self.backbone_)
         return self._loaded
-
-    def _write_model(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in self.model_files_.items():
-            (folder / name).write_bytes(content)
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickle and copy.deepcopy store: all but the loaded model, which is loaded again from its files."""
@@ -211,20 +208,17 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         tags.target_tags.multi_output = True
         return tags
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the fitted model to a new folder, without pickle. `pfgnn predict` reads the folder too.
 
         Code is not written. So a backbone of your own must be given to :meth:`load` again, and a callback is left out.
 
         Args:
             path: The folder. It must not exist.
+            overwrite: Whether to replace a folder that ``save`` wrote before.
         """
         check_is_fitted(self, "model_files_")
-        folder = Path(path)
-        if folder.exists():
-            raise InputError(f"{folder} must be a new folder, but it exists")
-        self._write_model(folder)
-        write_estimator(folder, self)
+        write_estimator(Path(path), self, check_flag("overwrite", overwrite))
         if self.backbone_ is not None:
             warnings.warn(f"the code of the backbone is not saved; {how_to_load(self.backbone_)}", stacklevel=2)
 
@@ -261,17 +255,9 @@ def _report(bar: Callable[[Status], None], callback: Report | None, status: Stat
     return callback is not None and status.seconds is not None and plain(callback(status)) is True
 
 
-def as_graphs(X: Any) -> Sequence[Any] | Dataset:
-    """The graphs of X as a list, or a Dataset as it is.
-
-    A table or an array with one column, as some steps of a Pipeline make it, is taken for the list of its cells.
-    """
-    if isinstance(X, Dataset):
-        return X
-    if getattr(X, "ndim", 1) == 2:
-        if X.shape[1] != 1:
-            raise InputError(f"X must be a list of graphs, or have one column of them, but it has {X.shape[1]} columns")
-        X = X.iloc[:, 0] if hasattr(X, "iloc") else np.asarray(X)[:, 0]
-    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
-        raise InputTypeError(f"X must be a list of graphs, but it is a {type(X).__name__}")
-    return list(X)
+def with_parameters(estimator: type[Made]) -> type[Made]:
+    """Decorator: put the parameters into the docstring, so that ``help`` shows them."""
+    _, _, parameters = inspect.cleandoc(GraphEstimator.__doc__ or "").partition("Args:")
+    before, word, after = inspect.cleandoc(estimator.__doc__ or "").partition("Attributes:")
+    estimator.__doc__ = f"{before}Args:{parameters}\n\n{word}{after}"
+    return estimator

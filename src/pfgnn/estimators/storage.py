@@ -1,5 +1,8 @@
 """Estimators in files: their parameters and what they know beside the model, as JSON."""
 
+import os
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,38 @@ ESTIMATOR = "estimator.json"
 FORMAT = 1
 
 
-def write_estimator(folder: Path, estimator: Any) -> None:
-    """Write estimator.json: the parameters, the keys of the graphs of each part and, of a classifier, the classes."""
+def write_model(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files of a model into a folder, which may exist."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+def write_estimator(folder: Path, estimator: Any, overwrite: bool) -> None:
+    """Write a folder, completely or not at all.
+
+    Args:
+        folder: The folder.
+        estimator: The fitted estimator.
+        overwrite: Whether to replace the folder if an estimator wrote it before.
+    """
+    if folder.exists() and not overwrite:
+        raise InputError(f"{folder} must be a new folder, but it exists; overwrite=True replaces a saved model")
+    if folder.exists() and not (folder / ESTIMATOR).exists():
+        raise InputError(f"{folder} must be a saved model to be overwritten, but it has no {ESTIMATOR}")
+    content = _content(estimator)
+    new = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        write_model(new, estimator.model_files_)
+        write_json(new / ESTIMATOR, content)
+        shutil.rmtree(folder, ignore_errors=True)
+        new.rename(folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _content(estimator: Any) -> dict[str, Any]:
+    """What estimator.json holds: the parameters, and what the estimator knows beside the model."""
     given = estimator.get_params(deep=False) | {"callback": None}  # code is not saved
     if isinstance(given["backbone"], nn.Module):
         given["backbone"] = None
@@ -28,7 +61,7 @@ def write_estimator(folder: Path, estimator: Any) -> None:
     content["one_column"] = estimator.one_column_
     content["own_backbone"] = None if estimator.backbone_ is None else how_to_load(estimator.backbone_)
     content["used"] = {name: keys.tolist() for name, keys in estimator.used_.items()}
-    write_json(folder / ESTIMATOR, content)
+    return content
 
 
 def how_to_load(backbone: nn.Module) -> str:

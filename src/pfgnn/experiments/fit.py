@@ -112,6 +112,7 @@ def fit(
     check_directory(folder, "no")
     check_targets(given.dataset)
     parts = _choose_parts(given, options)
+    _check_known(given.dataset, parts)
     dataset = replace(given.dataset, splits=parts, pairs=None, key=None)
     config = choose_config(
         dataset,
@@ -191,8 +192,7 @@ def check_targets(dataset: Dataset) -> None:
         )
     for column, values in enumerate(dataset.y.T):
         known = values[~np.isnan(values)]
-        name = f"target {task.targets[column]}" if len(task.targets) == dataset.y.shape[1] else f"target {column}"
-        name = "the target" if dataset.y.shape[1] == 1 else name
+        name = _target(dataset, column)
         if not len(known):
             raise InputError(f"{name} must have a known value in some graph, but it has none")
         if (known == known[0]).all():
@@ -206,6 +206,27 @@ def check_targets(dataset: Dataset) -> None:
             absent = int(counts.argmin())
             name = shown(task.targets[absent]) if len(task.targets) == task.outputs else str(absent)
             raise InputError(f"each class must have at least one graph, but class {name} has none")
+
+
+def _check_known(dataset: Dataset, parts: Parts) -> None:
+    """Raise an InputError if a part that is needed for training has no known value of a target."""
+    for name in ("train", "validation"):
+        unknown = np.isnan(dataset.y[parts[name]]).all(0) if name in parts else np.zeros(1, dtype=bool)
+        if unknown.any():
+            column = int(unknown.argmax())
+            known = int((~np.isnan(dataset.y[:, column])).sum())
+            raise InputError(
+                f"{_target(dataset, column)} must have a known value in each part, but the part {name} has none: only "
+                f"{known} of {len(dataset)} graphs have one (empty values do not count); give more, or larger fractions"
+            )
+
+
+def _target(dataset: Dataset, column: int) -> str:
+    """How a message names a target."""
+    if dataset.y.shape[1] == 1:
+        return "the target"
+    names = dataset.task.targets
+    return f"target {names[column] if len(names) == dataset.y.shape[1] else column}"
 
 
 def _choose_parts(given: Given, options: FitOptions) -> Parts:

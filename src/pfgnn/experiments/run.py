@@ -16,7 +16,7 @@ from pfgnn.data import Dataset
 from pfgnn.data.loader import Indices
 from pfgnn.data.shards import Shards
 from pfgnn.data.streamed import place
-from pfgnn.errors import MissingPackageError
+from pfgnn.errors import InputError, InputTypeError, MissingPackageError
 from pfgnn.experiments.build import Inputs, adapt, build_model, describe, load_data, parts
 from pfgnn.experiments.config import GIVEN, Config
 from pfgnn.experiments.config_file import config_mapping, write_config
@@ -190,6 +190,9 @@ def run(
         report: Called during training with the status. If it returns True after a validation, the training ends there.
     """
     directory = Path(directory)
+    if not isinstance(dataset, Dataset | None):
+        came = type(dataset).__name__
+        raise InputTypeError(f"dataset must be a Dataset, as Dataset.from_pyg makes one of a list, but it is a {came}")
     if backbone is not None:
         check_module("backbone", backbone)
         config = replace(config, model=replace(config.model, backbone=GIVEN, backbone_options={}))
@@ -202,7 +205,7 @@ def run(
     this = Run.open(config, device, dataset=dataset, backbone=backbone, weights=weights)
     model = build_model(config.model, this.inputs, config.seed, backbone)
     if start is not None:
-        files.load_model(model, dict(start), Path("start"))
+        _load_start(model, start)
     with locked(directory) if this.devices.first else nullcontext() as lock:
         if lock is not None:
             check_new(directory, resume)  # again, for another process may have been faster
@@ -213,6 +216,15 @@ def run(
             return report(status)
 
         return _train(this, model, directory, resume, tensorboard, watched)
+
+
+def _load_start(model: nn.Module, start: Mapping[str, Tensor]) -> None:
+    try:
+        files.load_model(model, dict(start), Path("start"))
+    except InputError as error:
+        raise InputError(
+            f"{error}; a model of another shape must begin anew, without start (warm_start=False of an estimator)"
+        ) from None
 
 
 def _train(
