@@ -276,3 +276,5 @@ def test_weights_are_shares_of_the_epochs() -> None:
     assert loader.order(3).tolist() == loader.order(3).tolist() != loader.order(4).tolist()
     equal = Loader(data, range(5), 2, shuffle=True, weights=np.full(5, 0.1))
     assert sorted(equal.order(0).tolist()) == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match=r"^weights must have shape \[5\], but it has \[4\]$"):
+        Loader(data, range(5), 2, shuffle=True, weights=np.ones(4))

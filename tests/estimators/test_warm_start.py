@@ -65,6 +65,15 @@ def test_calibration_needs_graphs_that_are_not_trained_on() -> None:
     assert min(parts["calibration"]) >= 40
 
 
+def test_a_warm_start_on_held_out_graphs_alone() -> None:
+    graphs, y = numbered(60), np.arange(60.0)
+    model = regressor(**FRESH).fit(graphs, y)
+    held = sorted(parts_of(model, graphs, y)["calibration"])
+    model.set_params(early_stopping=False)
+    with pytest.raises(InputError, match=r"train must have a graph, but a warm start holds out all .*warm_start=False"):
+        model.fit([graphs[i] for i in held], y[held])
+
+
 def test_keys_follow_from_the_content() -> None:
     graphs, y = numbered(3), [1.0, 2.0, 3.0]
     large = Graph(2, np.array([[0, 1]]), np.array([[1000], [2]]))

@@ -1,6 +1,7 @@
 """The parts and the settings that a fit chooses, for few graphs and for many."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from tests.estimators.samples import GRAPHS, KINDS, SIZES
 
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.fit import FitOptions, Given, fit
 from pfgnn.experiments.fit_defaults import choose_config
@@ -68,9 +69,9 @@ def test_graphs_of_weight_0_are_in_no_part() -> None:
     assert check_weights([2.5] * 60, 60) is None
 
 
-@pytest.mark.parametrize("weights", [[-1.0] * 60, [np.nan] * 60, [0.0] * 60, [1.0] * 59])
-def test_wrong_weights(weights: list[float]) -> None:
-    with pytest.raises(InputError, match=r"^sample_weight must "):
+@pytest.mark.parametrize("weights", [[-1.0] * 60, [np.nan] * 60, [0.0] * 60, [1.0] * 59, ["a"] * 60])
+def test_wrong_weights(weights: list[Any]) -> None:
+    with pytest.raises((InputError, InputTypeError), match=r"^sample_weight must "):
         check_weights(weights, 60)
 
 

@@ -211,6 +211,8 @@ class Loader:
         self.graphs = check_numbers("graphs", range(total) if graphs is None else graphs, total)
         self.batch_size, self.shuffle, self.seed, self.pad = batch_size, shuffle, seed, pad
         self.rank, self.world, self.weights = rank, world, weights
+        if weights is not None and np.shape(weights) != self.graphs.shape:
+            raise InputError(f"weights must have shape {[len(self.graphs)]}, but it has {list(np.shape(weights))}")
 
     def __len__(self) -> int:
         """Number of batches per epoch."""

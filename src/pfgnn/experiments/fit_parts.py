@@ -12,7 +12,7 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.shards import Shards
 from pfgnn.data.splits import random_split, scaffold_split
 from pfgnn.data.task import CLASS_LOSSES
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.graphs.arrays import BoolArray, IntArray
 
 LEAST, MOST = 10, 10_000  # graphs of a part whose share is not given; a coverage of 0.9 needs 9 for calibration
@@ -137,6 +137,11 @@ def _why_empty(part: str, warm: bool) -> str:
     """
     if not warm:
         return f"the part {part} would have no graph, because a few scaffolds hold most; split at random"
+    if part == "train":
+        return (
+            "the part train must have a graph, but a warm start holds out all of these, as the fits before did; "
+            "give other graphs too, or set warm_start=False"
+        )
     without = "early_stopping=False" if part == "validation" else f"{part}_fraction=0"
     return (
         f"the part {part} must have graphs that no fit before was trained on, but a warm start finds none; "
@@ -186,7 +191,10 @@ def check_weights(
     """
     if weights is None:
         return None
-    array = np.asarray(weights, dtype=np.float64)
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"{name} must hold numbers, but it is {shown(weights)}") from None
     if array.ndim == 0:
         array = np.full(graphs, array)
     if array.ndim != 1 or len(array) != graphs:
