@@ -58,20 +58,23 @@ def as_labels(y: Any) -> Values:
     Classes are texts, whole numbers, or True and False. NumPy would turn a list of several kinds into texts, so the
     items are looked at first.
     """
-    if not isinstance(y, Iterable) or isinstance(y, str | bytes | Mapping):
+    array = hasattr(y, "__array__")
+    if not array and (not isinstance(y, Iterable) or isinstance(y, str | bytes | Mapping)):
         raise InputTypeError(f"y must hold a class of each graph, but it is {shown(y)}")
-    items = np.asarray(y) if hasattr(y, "__array__") else list(y)
+    items = np.asarray(y) if array else list(y)
     try:
         values = np.asarray(items)
     except ValueError:
         raise InputError("y must have rows of the same length, but they differ") from None
-    if values.ndim > 2:
+    if values.dtype.kind == "c":
+        raise InputError("y must hold classes, but it is complex. Complex data not supported")
+    if values.ndim not in (1, 2):
         raise InputError(f"y must have shape [G] or [G, C], but it has {list(values.shape)}")
     if values.ndim == 2 and values.shape[1] > 1:
         return _as_binary(values)
-    if values.dtype.kind in "iub" and isinstance(items, np.ndarray):
+    if values.dtype.kind in "iub" and array:
         return values.reshape(-1)
-    flat = values.reshape(-1).tolist() if values.ndim == 2 or isinstance(items, np.ndarray) else items
+    flat = values.reshape(-1).tolist() if values.ndim == 2 or array else items
     kinds = [_kind(number, label) for number, label in enumerate(flat)]
     other = next((number for number, kind in enumerate(kinds) if kind != kinds[0]), None)
     if other is not None:
