@@ -26,7 +26,7 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("items", [None, 5, "CCO", b"CCO", [None], [3], [["CCO"]], np.array([1.5])], ids=repr)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_what_holds_no_graphs(maker: str, items: Any) -> None:
-    with pytest.raises(InputTypeError, match=r"^(smiles|graphs?|data) must "):
+    with pytest.raises(InputTypeError, match=r"^(item 0 of graphs cannot be used: )?(smiles|graphs?|data) must "):
         MAKERS[maker](items)
 
 

@@ -261,3 +261,20 @@ def test_an_epoch_goes_on_where_it_was(world: int) -> None:
     assert len(whole) == 5
     for start in range(6):
         assert keys(loader, 3, start) == whole[start:]
+
+
+def test_weights_are_shares_of_the_epochs() -> None:
+    weights = np.array([1.0, 1.1, 0.0, 5.0, 2.9])
+    data = Resident(random_dataset(0, 5))
+    loader = Loader(data, range(5), 2, shuffle=True, weights=weights)
+    epochs = np.array([np.bincount(loader.order(number), minlength=5) for number in range(4000)])
+    expected = 5 * weights / weights.sum()
+    assert (epochs.sum(1) == 5).all()
+    assert ((epochs >= np.floor(expected)) & (epochs <= np.ceil(expected))).all()
+    # The count of a graph is one of two neighbours, so its standard deviation is at most 1/2: five standard errors.
+    np.testing.assert_allclose(epochs.mean(0), expected, atol=5 * 0.5 / np.sqrt(4000))
+    assert loader.order(3).tolist() == loader.order(3).tolist() != loader.order(4).tolist()
+    equal = Loader(data, range(5), 2, shuffle=True, weights=np.full(5, 0.1))
+    assert sorted(equal.order(0).tolist()) == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match=r"^weights must have shape \[5\], but it has \[4\]$"):
+        Loader(data, range(5), 2, shuffle=True, weights=np.ones(4))

@@ -145,3 +145,18 @@ def test_targets_of_nodes_must_be_one_a_node() -> None:
     with pytest.raises(ValueError, match="y must have one row for each of 3 nodes, but it has 1"):
         Dataset.from_pyg([graph()], NODES)
     assert Dataset.from_pyg([graph(y=torch.tensor([0, 1, 1]))], NODES).y.tolist() == [[0], [1], [1]]
+
+
+def test_one_way_edges_get_one_warning() -> None:
+    one_way = torch.tensor([[0, 1, 2, 2], [1, 0, 1, 2]])
+    graphs = [graph(), graph(edge_index=one_way), graph(edge_index=one_way)]
+    with pytest.warns(
+        UserWarning, match=r"^graph 1 has an edge without its reverse, \(2, 1\), and so .*to_undirected"
+    ) as of:
+        made = Dataset.from_pyg(graphs)
+    assert len(of) == 1
+    assert made[1].edge_index.shape == (2, 4)  # nothing is changed
+    loop_and_double = torch.tensor([[0, 1, 0, 1, 2], [1, 0, 1, 0, 2]])
+    nothing = torch.zeros(2, 0, dtype=torch.int64)
+    Dataset.from_pyg([graph(edge_index=loop_and_double), graph(edge_index=nothing)])  # warnings are errors
+    Dataset.from_pyg(made.to_pyg(), like=made)

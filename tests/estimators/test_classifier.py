@@ -1,4 +1,5 @@
 import copy
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,16 @@ import pytest
 from tests.estimators.samples import GRAPHS, KINDS, SIZES, classifier
 
 from pfgnn.data import Dataset
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.estimators import PFGNNClassifier, PFGNNRegressor
 from pfgnn.experiments.predict import load_run
+
+
+class Suit(Enum):
+    """Labels that are no texts."""
+
+    CLUBS = "c"
+    HEARTS = "h"
 
 
 @pytest.fixture(scope="module")
@@ -71,16 +79,46 @@ def test_several_labels_with_gaps() -> None:
     ("y", "sentence"),
     [
         (["ring"] * 60, "y must hold at least 2 classes, but it holds 1 class"),
-        (SIZES + 0.5 * np.arange(60) / 7, "Unknown label type: continuous"),
-        (np.full((60, 2), 2), "must hold the labels 0 and 1, or NaN if unknown"),
+        (np.full((60, 2), 2), r"must hold the labels 0 and 1, or NaN if unknown, but graph 0 has \[2, 2\]"),
+        (np.zeros((60, 2, 2)), r"y must have shape \[G\] or \[G, C\]"),
+        ([[0]] * 59 + [[0, 1]], "y must have rows of the same length"),
+        (7, "y must hold a class of each graph, but it is 7"),
         (None, "requires y to be passed, but the target y is None"),
     ],
 )
 def test_wrong_targets(y: Any, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises((InputError, InputTypeError), match=sentence):
+        classifier().fit(GRAPHS, y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ([0.5, 1.5], r"graph 0 has 0.5 \(Unknown label type: continuous\); PFGNNRegressor takes numbers"),
+        ([float("nan"), 1.0], "graph 0 has nan"),
+        ([Suit.CLUBS, Suit.HEARTS], "texts, whole numbers, or True and False, but graph 0 has <Suit.CLUBS: 'c'>"),
+        (["a", None], "graph 3 has None; a text such as"),
+        ([b"a", b"b"], "graph 0 has b'a'"),
+        ([("a", "b"), ("c", "d")], r"the labels 0 and 1, or NaN if unknown, but graph 0 has \['a', 'b'\]"),
+        ([1, "a"], "classes of one kind, but graph 0 has 1 and graph 3 has 'a'; texts of all"),
+        ([True, 2], "classes of one kind, but graph 0 has True and graph 3 has 2"),
+    ],
+)
+@pytest.mark.parametrize("array", [False, True])
+def test_labels_that_are_no_classes_are_named(labels: list[Any], sentence: str, array: bool) -> None:
+    y: Any = [labels[0] if ring else labels[1] for ring in KINDS == "ring"]
+    if array:
+        objects = np.empty(len(y), dtype=object)
+        objects[:] = y
+        y = objects
+    if array and isinstance(labels[0], tuple):
+        sentence = r"graph 0 has \('a', 'b'\); a text such as"
+    with pytest.raises((InputError, InputTypeError), match=sentence):
         classifier().fit(GRAPHS, y)
 
 
 def test_the_classes_of_a_dataset() -> None:
-    model = classifier(epochs=1).fit(Dataset.from_graphs(GRAPHS, (KINDS == "ring").astype(int)))
+    dataset = Dataset.from_graphs(GRAPHS, (KINDS == "ring").astype(int))
+    model = classifier(epochs=1).fit(dataset)
     assert model.classes_.tolist() == [0, 1]
+    assert model.score(dataset) == model.score(GRAPHS, KINDS == "ring")

@@ -1,5 +1,6 @@
 import copy
 import pickle
+import pydoc
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from tests.estimators.samples import GRAPHS, SIZES, regressor
 
 from pfgnn.data import Dataset
 from pfgnn.errors import InputError
-from pfgnn.estimators import PFGNNRegressor
+from pfgnn.estimators import PFGNNClassifier, PFGNNRegressor
 from pfgnn.graphs import to_graph6, to_networkx
 
 
@@ -56,17 +57,16 @@ def test_copies_and_files(fitted: PFGNNRegressor, tmp_path: Path) -> None:
         np.testing.assert_array_equal(other.predict(GRAPHS), wanted)
         np.testing.assert_array_equal(other.predict_interval(GRAPHS), fitted.predict_interval(GRAPHS))
     assert loaded.get_params() == fitted.get_params()
-    with pytest.raises(InputError, match="must be a new folder"):
+    with pytest.raises(InputError, match="must be a new folder, but it exists; overwrite=True replaces a saved model"):
         fitted.save(tmp_path / "model")
-
-
-def test_warm_start_begins_with_the_old_weights(fitted: PFGNNRegressor) -> None:
-    still = {"epochs": 1, "learning_rate": 1e-12}
-    warm = copy.deepcopy(fitted).set_params(warm_start=True, **still).fit(GRAPHS, SIZES)
-    cold = copy.deepcopy(fitted).set_params(warm_start=False, **still).fit(GRAPHS, SIZES)
-    assert warm.score(GRAPHS, SIZES) > 0.8 > cold.score(GRAPHS, SIZES)
-    with pytest.raises(InputError, match=r"^start does not fit the model: .* has shape"):
-        warm.set_params(width=8).fit(GRAPHS, SIZES)
+    (tmp_path / "model" / "old").touch()
+    fitted.save(tmp_path / "model", overwrite=True)
+    assert not (tmp_path / "model" / "old").exists()
+    np.testing.assert_array_equal(PFGNNRegressor.load(tmp_path / "model").predict(GRAPHS), wanted)
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(InputError, match="must be a saved model to be overwritten, but it has no estimator"):
+        fitted.save(tmp_path / "mine", overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "model"]
 
 
 @pytest.mark.slow
@@ -77,8 +77,26 @@ def test_several_targets_with_gaps() -> None:
     assert model.predict(GRAPHS).shape == (len(GRAPHS), 2)
     assert model.predict_interval(GRAPHS, 0.5).shape == (len(GRAPHS), 2, 2)
     assert model.score(GRAPHS, y) > 0.8
-    single = regressor(epochs=1).fit(Dataset.from_graphs(GRAPHS, SIZES))
-    assert single.predict(GRAPHS).shape == (len(GRAPHS), 1)  # the targets of a dataset have columns
+    with pytest.raises(InputError, match=r"9 graphs .* there are \d with a known value of target 1 \(empty values do"):
+        model.predict_interval(GRAPHS)
+
+
+def test_a_target_with_too_few_known_values_is_named() -> None:
+    y = np.stack([SIZES, -SIZES], 1)
+    y[2:, 1] = np.nan
+    y[0, 1] = 7.0
+    sentence = r"target 1 must have a known value in each part, but the part \w+ has none: only 2 of 60 graphs .*empty"
+    with pytest.raises(InputError, match=sentence):
+        regressor(epochs=1).fit(GRAPHS, y)
+
+
+def test_the_target_of_a_dataset() -> None:
+    dataset = Dataset.from_graphs(GRAPHS, SIZES)
+    model = regressor(epochs=1).fit(dataset)
+    assert model.predict(GRAPHS).shape == (len(GRAPHS),)
+    assert model.score(dataset) == model.score(GRAPHS, SIZES)
+    with pytest.raises(InputError, match="requires y to be passed, but the target y is None"):
+        model.score(GRAPHS)
 
 
 @pytest.mark.slow
@@ -89,6 +107,18 @@ def test_weights_count() -> None:
     light = regressor().fit(twice, y, sample_weight=weights)
     assert light.score(GRAPHS, SIZES) > 0.8
     assert regressor(epochs=10).fit(twice, y).score(GRAPHS, SIZES) < 0
+    heavy = np.concatenate([np.full(len(GRAPHS), 9.0), np.ones(len(GRAPHS))])
+    assert regressor().fit(twice, y, sample_weight=heavy).score(GRAPHS, SIZES) > 0.5  # the median is that of SIZES
+
+
+def test_weights_change_no_number_of_updates() -> None:
+    plain = regressor(epochs=2).fit(GRAPHS, SIZES)
+    weights = np.where(np.arange(len(GRAPHS)) % 2, 1.0, 1.1)
+    weighted = regressor(epochs=2).fit(GRAPHS, SIZES, sample_weight=weights)
+    assert weighted.record_["updates"] == plain.record_["updates"]
+    assert not np.array_equal(weighted.predict(GRAPHS), plain.predict(GRAPHS))
+    equal = regressor(epochs=2).fit(GRAPHS, SIZES, sample_weight=np.full(len(GRAPHS), 0.3))
+    np.testing.assert_array_equal(equal.predict(GRAPHS), plain.predict(GRAPHS))
 
 
 def test_interval_and_noise(fitted: PFGNNRegressor) -> None:
@@ -134,8 +164,13 @@ def test_wrong_input(graphs: Any, y: Any, sentence: str) -> None:
         ({"settings": {"model.widht": 3}}, "model.widht is not a setting"),
         ({"settings": {"model.width.of": 3}}, "model.width must be an integer, but it is {'of': 3}"),
         ({"settings": {3: 3}}, "the name of a setting must be text such as model.width, but it is 3"),
-        ({"width": 0}, "model.width must be at least 1, but it is 0"),
-        ({"epochs": 2.5}, "training.epochs must be an integer or null, but it is 2.5"),
+        ({"width": 0}, "^width must be at least 1, but it is 0"),
+        ({"epochs": 2.5}, "^epochs must be an integer or None, but it is 2.5"),
+        ({"epochs": np.float64(2.5)}, "^epochs must be an integer or None, but it is 2.5"),
+        ({"backbone": "nothing"}, "^backbone must be"),
+        ({"early_stopping": "no"}, "early_stopping must be True or False, but it is 'no'"),
+        ({"warm_start": 1}, "warm_start must be True or False, but it is 1"),
+        ({"callback": 3}, "callback must be a function or None, but it is 3"),
         ({"validation_fraction": 1.0}, "validation_fraction must be at least 0 and below 1, but it is 1.0"),
         ({"calibration_fraction": 0.99}, "there must be at least 2 graphs to train on, but of 60 graphs"),
         ({"draws": 0}, "draws must be at least 1, but it is 0"),
@@ -156,5 +191,14 @@ def test_a_small_calibration_part_and_none(fitted: PFGNNRegressor) -> None:
     with pytest.raises(InputError, match=r"coverage must be above 0 and below 1, but it is 90"):
         fitted.predict_interval(GRAPHS, coverage=90)
     without = regressor(epochs=1, calibration_fraction=0).fit(GRAPHS, SIZES)
-    with pytest.raises(InputError, match="must come from `pfgnn fit` with graphs held out for calibration"):
+    with pytest.raises(
+        InputError, match="predict_interval needs graphs for calibration, but calibration_fraction was 0"
+    ):
         without.predict_interval(GRAPHS)
+
+
+@pytest.mark.parametrize("estimator", [PFGNNRegressor, PFGNNClassifier])
+def test_help_shows_all_parameters(estimator: Any) -> None:
+    text = pydoc.render_doc(estimator)
+    assert all(f"\n |      {name}: " in text for name in estimator().get_params())
+    assert text.index("Args:") < text.index("Attributes:") < text.index("record_:")

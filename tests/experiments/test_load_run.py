@@ -125,13 +125,15 @@ def test_wrong_graphs_get_one_sentence(plain: TrainedRun, labelled: TrainedRun) 
         plain.predict(numbers)
     with pytest.raises(TypeError, match=r"^graphs must hold objects of type Graph, but item 1 is a str$"):
         plain.predict([LABELLED[0], "CCO"])
-    with pytest.raises(ValueError, match="must be trained on features of molecules to predict from SMILES"):
+    with pytest.raises(ValueError, match=r"^item 0 of graphs .*; it is read as graph6, because the run was not "):
         plain.predict(["CCO"])
     with pytest.raises(ValueError, match=r"^graphs must have the node features .*, 0, but it has 2$"):
         plain.predict(LABELLED)
     with pytest.raises(ValueError, match=r"^graphs must have the node features .*, \(2, 3\), but it has 0$"):
         labelled.predict([graphs(1).graph(0)])
-    with pytest.raises(ValueError, match=r"^node 0 must have the attribute 'x0', like all others, but it has none$"):
+    with pytest.raises(
+        ValueError, match=r"^item 0 .*: node 0 must have the attribute 'x0', like all others, but it has none$"
+    ):
         labelled.predict([nx.path_graph(2)])
     outside = Graph.from_edges(2, [(0, 1)], np.array([[1, 1], [0, 9]]), np.array([[2]]))
     with pytest.raises(ValueError, match=r"^x column 1 must lie in 0..2, but graph 1 has 9 there$"):

@@ -4,6 +4,7 @@ import importlib
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,6 +126,9 @@ def test_a_dataset_a_module_and_the_name_of_a_folder(tmp_path: Path) -> None:
     assert again == record
     with pytest.raises(InputTypeError, match="backbone must be a torch module"):
         run(config, tmp_path / "other", dataset=dataset, backbone=GraphConv, device="cpu")
+    listed: Any = dataset.to_pyg()
+    with pytest.raises(InputTypeError, match=r"^dataset must be a Dataset, as Dataset.from_pyg makes .* it is a list$"):
+        run(config, tmp_path / "other", dataset=listed, device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from tests.experiments.test_run import interrupted
 from tests.training.training_samples import graphs
 
 from pfgnn.data import Dataset
+from pfgnn.errors import InputError
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.finished_run import evaluate_run
@@ -212,3 +213,11 @@ def test_data_that_were_moved_are_named(relative: Path) -> None:
 def test_a_named_dataset_keeps_its_name() -> None:
     config = read_config("csl")
     assert with_absolute_path(config) == config
+
+
+def test_other_weights_are_another_run(tmp_path: Path, stopped: Config) -> None:
+    weights = [float(1 + number) for number in range(20)]
+    with pytest.raises(InputError, match="belongs to another run: weights was None there"):
+        run(stopped, tmp_path / "run", device="cpu", resume="last", weights=weights)
+    with pytest.raises(InputError, match="weights must have one number for each of"):
+        run(stopped, tmp_path / "new", device="cpu", weights=weights[1:])

@@ -210,3 +210,11 @@ class TestRegularGraphs:
             alone, filtered = (model(None, self.edges, batch=self.batch).prediction for model in models)
         assert (alone - alone[0]).abs().max() < 1e-12
         assert (filtered - filtered[0]).abs().amax(1)[1:].min() > 1e-4
+
+
+def test_the_output_prints_on_one_line() -> None:
+    model = build(GIN(D))
+    text = repr(model(*sample(model)))
+    assert text.startswith("Output(prediction [1, ")
+    assert text.endswith(f"; T = {model.steps} steps, K = {model.particles} particles)")
+    assert len(text.splitlines()) == 1

@@ -28,7 +28,7 @@ from pfgnn.data.task import Task
 from pfgnn.errors import shown
 from pfgnn.files import reading
 from pfgnn.graphs.arrays import stack
-from pfgnn.graphs.convert import from_networkx
+from pfgnn.graphs.convert import from_networkx_list
 from pfgnn.graphs.convert import from_pyg as pyg_graph
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.graph6 import read_graph6
@@ -245,8 +245,8 @@ class Dataset:
             edge_attrs: Names of numeric edge attributes that become the columns of edge_attr.
             options: Further arguments of :meth:`from_graphs`.
         """
-        checked = check_items("graphs", graphs)
-        return Dataset.from_graphs([from_networkx(g, node_attrs, edge_attrs) for g in checked], y, **options)
+        made = from_networkx_list(check_items("graphs", graphs), node_attrs, edge_attrs)
+        return Dataset.from_graphs(made, y, **options)
 
     @staticmethod
     def from_graph6(path: str | Path, y: npt.ArrayLike, **options: Any) -> "Dataset":

@@ -177,6 +177,8 @@ class Loader:
         rank: Number of this device, from 0.
         world: Number of devices. Device ``rank`` gets every ``world``-th graph of a batch, from graph ``rank`` on. A
             device that would get one graph fewer than others also gets the first graph of the batch.
+        weights: Weight of each of ``graphs``, [n], with ``shuffle``. An epoch has n graphs as without weights. Graph i
+            is in it n w_i / Σ w times on average: this number rounded down or up, at random.
     """
 
     def __init__(
@@ -189,6 +191,7 @@ class Loader:
         pad: tuple[int, int] | None = None,
         rank: int = 0,
         world: int = 1,
+        weights: npt.NDArray[np.float64] | None = None,
     ) -> None:
         if not isinstance(dataset, Dataset | GraphStore):
             raise InputTypeError(f"dataset must be a Dataset or a Resident, but it is a {type(dataset).__name__}")
@@ -207,7 +210,9 @@ class Loader:
         total = len(self.store.node_counts)
         self.graphs = check_numbers("graphs", range(total) if graphs is None else graphs, total)
         self.batch_size, self.shuffle, self.seed, self.pad = batch_size, shuffle, seed, pad
-        self.rank, self.world = rank, world
+        self.rank, self.world, self.weights = rank, world, weights
+        if weights is not None and np.shape(weights) != self.graphs.shape:
+            raise InputError(f"weights must have shape {[len(self.graphs)]}, but it has {list(np.shape(weights))}")
 
     def __len__(self) -> int:
         """Number of batches per epoch."""
@@ -228,7 +233,7 @@ class Loader:
         order = self.graphs
         if self.shuffle:
             rng = np.random.default_rng([self.seed, number])
-            order = rng.permutation(order)
+            order = rng.permutation(order if self.weights is None else _drawn(order, self.weights, rng))
             if self.store.shard_first is not None:
                 order = shuffle_in_windows(order, self.store.shard_first, rng)
         return self._own(order[start * self.batch_size :])
@@ -243,6 +248,14 @@ class Loader:
             mine = batch[self.rank :: self.world]
             own += [mine, batch[: -(-len(batch) // self.world) - len(mine)]]
         return np.concatenate(own) if own else order
+
+
+def _drawn(graphs: Indices, weights: npt.NDArray[np.float64], rng: np.random.Generator) -> Indices:
+    """As many graphs as there are, each in proportion to its weight (systematic sampling)."""
+    n, shares = len(graphs), np.cumsum(weights) / np.sum(weights)
+    ends = np.minimum(np.floor(n * shares + rng.random()), n)
+    ends[-1] = n  # it may be n - 1 through rounding
+    return np.repeat(graphs, np.diff(ends, prepend=0.0).astype(np.int64))
 
 
 def _tensors(dataset: Dataset) -> dict[str, Tensor]:

@@ -1,5 +1,6 @@
 """Datasets from and to lists of PyG graphs."""
 
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ def from_pyg(
     y: npt.ArrayLike | None = None,
     **parts: Any,
 ) -> Dataset:
-    """A dataset from PyG graphs.
+    """A dataset from PyG graphs. Warns if an edge has no reverse, because messages then go one way only.
 
     Args:
         data: The graphs, such as an InMemoryDataset. They may have x, edge_attr, pos and graph_key.
@@ -59,7 +60,7 @@ def from_pyg(
     if (key := stack("graph_key", keys)) is not None:
         parts = {"key": key[:, 0], **parts}
     targets = as_targets(found)
-    return Dataset.from_arrays(
+    made = Dataset.from_arrays(
         name,
         task or guess_task(targets),
         node_counts=np.array([int(graph.num_nodes) for graph in graphs]),
@@ -69,6 +70,9 @@ def from_pyg(
         **columns,
         **parts,
     )
+    if like is None:  # else the user has seen the dataset
+        _warn_of_one_way_edges(made)
+    return made
 
 
 def to_pyg(dataset: Dataset) -> list["Data"]:
@@ -122,3 +126,21 @@ def _edges(number: int, graph: "Data") -> Array:
     if ends.ndim != 2 or len(ends) != 2:
         raise InputError(f"edge_index must have shape [2, e], but in graph {number} it has {list(ends.shape)}")
     return ends
+
+
+def _warn_of_one_way_edges(dataset: Dataset) -> None:
+    graph = np.repeat(np.arange(len(dataset)), dataset.edge_counts)
+    counts = dataset.node_counts.astype(np.int64)
+    source, target = dataset.edges.astype(np.int64) + (np.cumsum(counts) - counts)[graph]
+    there, back = (first * counts.sum() + second for first, second in ((target, source), (source, target)))
+    place = np.searchsorted(there, back).clip(max=len(there) - 1)  # the edges are sorted by target, then by source
+    alone = there[place] != back if len(there) else np.zeros(0, dtype=bool)
+    if alone.any():
+        first, several = int(alone.argmax()), len(np.unique(graph[alone]))
+        more = f", and so have {several - 1} more graphs" if several > 1 else ""
+        warnings.warn(
+            f"graph {graph[first]} has an edge without its reverse, {tuple(dataset.edges[:, first].tolist())}{more}; "
+            "messages go one way there; if the graphs are undirected, use "
+            "torch_geometric.utils.to_undirected(data.edge_index, data.edge_attr)",
+            stacklevel=4,
+        )

@@ -1,37 +1,45 @@
 """What both estimators share: parameters, training, storing and loading."""
 
+import inspect
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from torch import nn
 
+from pfgnn.argument_checks import check_flag
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError, InputTypeError
-from pfgnn.estimators.storage import read_estimator, write_estimator
+from pfgnn.errors import InputError
+from pfgnn.estimators.inputs import Values, as_graphs
+from pfgnn.estimators.parameters import as_changes, own_module, plain, read_parameters
+from pfgnn.estimators.storage import how_to_load, read_estimator, write_estimator, write_model
 from pfgnn.experiments.fit import FitOptions, Given, fit
-from pfgnn.experiments.fit_defaults import check_changes
+from pfgnn.experiments.fit_memory import Used, graph_keys, known_parts, remember
 from pfgnn.experiments.fit_parts import Shares, check_weights
 from pfgnn.experiments.given_graphs import pack_labelled
-from pfgnn.experiments.model_folder import KEPT
+from pfgnn.experiments.model_folder import DATA, KEPT
 from pfgnn.experiments.predict import TrainedRun
 from pfgnn.experiments.prediction_table import Predictions
+from pfgnn.training.metrics_file import Report, Status
 
-Values = npt.NDArray[Any]
+Made = TypeVar("Made")
 
 
 class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The base of :class:`PFGNNRegressor` and :class:`PFGNNClassifier`.
 
     Args:
-        backbone: Name of the GNN, see `pfgnn parts`. None for "gine" if the graphs have edge features, else "gin".
+        backbone: Name of the GNN, see `pfgnn parts`, or a torch module of your own from ``width`` to ``width``. It is
+            copied. None for "gine" if the graphs have edge features, else "gin".
         width: Size of a node embedding.
         steps: T, number of vertices that a particle marks one after another.
         particles: K, number of particles in training.
@@ -50,14 +58,20 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         draws: Independent draws that a prediction averages.
         device: "cpu", "cuda" or "auto".
         random_state: Seed of the parts, the weights and the draws.
-        warm_start: Whether a second call of ``fit`` begins with the weights of the first.
+        warm_start: Whether a second call of ``fit`` begins with the weights of the first. Graphs that were given before
+            stay in their parts, so that no graph that was trained on is used for calibration.
         verbose: Whether to show a progress bar.
+        callback: A function that is called after each epoch with a :class:`pfgnn.training.metrics_file.Status`: its
+            fields ``epoch``, ``loss``, ``validation`` and ``seconds`` say how far the training is. The training ends if
+            it returns True. Of several epochs between two validations (``training.validate_every``), it sees the last.
     """
+
+    used_: Used
 
     def __init__(
         self,
         *,
-        backbone: str | None = None,
+        backbone: str | nn.Module | None = None,
         width: int = 64,
         steps: int = 1,
         particles: int = 16,
@@ -75,6 +89,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         random_state: Any = None,
         warm_start: bool = False,
         verbose: bool = False,
+        callback: Report | None = None,
     ) -> None:
         self.backbone = backbone
         self.width = width
@@ -94,35 +109,59 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+        self.callback = callback
 
-    def _fit(self, X: Any, y: Values, task: Task, sample_weight: npt.ArrayLike | None) -> Self:
-        """Train. ``y`` has the targets of the task, [G, C]."""
-        check_changes(self._changes())
+    def _fit(self, X: Any, y: Values, task: Task, sample_weight: npt.ArrayLike | None, **fitted: Any) -> Self:
+        """Train. An attribute changes only if all goes well.
+
+        Args:
+            X: The graphs.
+            y: Targets of the task, [G, C].
+            task: What they mean.
+            sample_weight: Weights of the graphs, [G].
+            fitted: Further attributes of the fitted estimator, without the underscore at their ends.
+        """
+        given = read_parameters(self)
+        changes = as_changes(given)
         graphs = self._graphs(X, fitting=True)
         if len(graphs) != len(y):
             raise InputError(f"y must have one row for each of {len(graphs)} graphs, but it has {len(y)}")
         if len(y) == 1:
             raise InputError("X must hold several graphs to learn from, but it holds 1 sample")
-        dataset = pack_labelled(graphs, y, task, self.features)
-        given = Given(dataset, weights=check_weights(sample_weight, len(y)))
-        seed = int(check_random_state(self.random_state).randint(10**9))
-        held = self.validation_fraction if self.early_stopping else 0.0
+        dataset = pack_labelled(graphs, y, task, given["features"])
+        keys = graph_keys(dataset)
+        warm = given["warm_start"] and hasattr(self, "model_files_")
+        used: Used = self.used_ if warm else {}
+        weights = check_weights(sample_weight, len(y))
+        held = given["validation_fraction"] if given["early_stopping"] else 0.0
         options = FitOptions(
-            Shares(held, self.calibration_fraction, 0.0),
-            seed=seed,
-            changes=self._changes(),
-            device=self.device,
-            draws=self.draws,
+            Shares(held, given["calibration_fraction"], 0.0),
+            seed=int(check_random_state(self.random_state).randint(10**9)),
+            changes=changes,
+            device=given["device"],
+            draws=given["draws"],
+            backbone=own_module(self.backbone),
         )
-        start = None
-        if self.warm_start and hasattr(self, "model_files_"):
-            start = self._run.model.state_dict()
-        with tempfile.TemporaryDirectory() as temporary, self._bar() as report:
+        with tempfile.TemporaryDirectory() as temporary, self._bar() as bar:
             folder = Path(temporary) / "model"
-            self.record_ = fit(given, folder, options, start=start, report=report)
-            self.model_files_ = {name: (folder / name).read_bytes() for name in KEPT if (folder / name).exists()}
-            self._loaded = TrainedRun(folder, self.device)
-        self.n_iter_ = int(self.record_["epochs"])
+            record = fit(
+                Given(dataset, weights=weights, known=known_parts(keys, used) if warm else None),
+                folder,
+                options,
+                start=self._run.model.state_dict() if warm else None,
+                report=partial(_report, bar, self.callback),
+            )
+            fitted |= {
+                "record": record,
+                "model_files": {name: (folder / name).read_bytes() for name in KEPT if (folder / name).exists()},
+                "used": remember(used, keys, Dataset.open(folder / DATA).splits),
+                "n_iter": int(record["epochs"]),
+                "backbone": options.backbone,
+            }
+            loaded = TrainedRun(folder, given["device"], options.backbone)
+        for name, value in fitted.items():
+            setattr(self, f"{name}_", value)
+        self._loaded = loaded
         return self
 
     def _graphs(self, X: Any, fitting: bool = False) -> Sequence[Any] | Dataset:
@@ -134,21 +173,6 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """
         return as_graphs(X)
 
-    def _changes(self) -> dict[str, Any]:
-        if not isinstance(self.settings, Mapping | None):
-            raise InputTypeError(f"settings must be a dict such as {{'model.width': 32}}, but it is {self.settings!r}")
-        wanted = {
-            "model.backbone": self.backbone,
-            "model.width": self.width,
-            "model.steps": self.steps,
-            "model.particles": self.particles,
-            "training.epochs": self.epochs,
-            "training.batch_size": self.batch_size,
-            "training.learning_rate": self.learning_rate,
-            "training.patience": self.patience if self.early_stopping else None,
-        }
-        return {name: value for name, value in wanted.items() if value is not None} | dict(self.settings or {})
-
     def _bar(self) -> Any:
         if not self.verbose:
             return nullcontext(lambda status: None)
@@ -158,21 +182,16 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     def _predictions(self, X: Any, coverage: float | None = None) -> Predictions:
         check_is_fitted(self, "model_files_")
-        return self._run.predict(self._graphs(X), draws=self.draws, coverage=coverage)
+        return self._run.predict(self._graphs(X), draws=plain(self.draws), coverage=plain(coverage))
 
     @property
     def _run(self) -> TrainedRun:
         """The model, loaded when it is first needed."""
         if "_loaded" not in self.__dict__:
             with tempfile.TemporaryDirectory() as temporary:
-                self._write_model(Path(temporary))
-                self._loaded = TrainedRun(temporary, self.device)
+                write_model(Path(temporary), self.model_files_)
+                self._loaded = TrainedRun(temporary, self.device, self.backbone_)
         return self._loaded
-
-    def _write_model(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in self.model_files_.items():
-            (folder / name).write_bytes(content)
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickle and copy.deepcopy store: all but the loaded model, which is loaded again from its files."""
@@ -189,29 +208,31 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         tags.target_tags.multi_output = True
         return tags
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the fitted model to a new folder, without pickle. `pfgnn predict` reads the folder too.
+
+        Code is not written. So a backbone of your own must be given to :meth:`load` again, and a callback is left out.
 
         Args:
             path: The folder. It must not exist.
+            overwrite: Whether to replace a folder that ``save`` wrote before.
         """
         check_is_fitted(self, "model_files_")
-        folder = Path(path)
-        if folder.exists():
-            raise InputError(f"{folder} must be a new folder, but it exists")
-        self._write_model(folder)
-        write_estimator(folder, self)
+        write_estimator(Path(path), self, check_flag("overwrite", overwrite))
+        if self.backbone_ is not None:
+            warnings.warn(f"the code of the backbone is not saved; {how_to_load(self.backbone_)}", stacklevel=2)
 
     @classmethod
-    def load(cls, path: str | Path, device: str | None = None) -> Self:
+    def load(cls, path: str | Path, device: str | None = None, backbone: nn.Module | None = None) -> Self:
         """Read what :meth:`save` wrote.
 
         Args:
             path: The folder.
             device: "cpu", "cuda" or "auto"; None for the device of the fit.
+            backbone: The module that was the backbone, with any parameters; None if it was a name.
         """
         folder = Path(path)
-        parameters, fitted = read_estimator(folder, cls.__name__)
+        parameters, fitted = read_estimator(folder, cls.__name__, backbone)
         made = cls(**parameters)
         if device is not None:
             made.device = device
@@ -222,17 +243,21 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         return made
 
 
-def as_graphs(X: Any) -> Sequence[Any] | Dataset:
-    """The graphs of X as a list, or a Dataset as it is.
+def _report(bar: Callable[[Status], None], callback: Report | None, status: Status) -> bool:
+    """Show how far the training is. After a validation, ask the user's function whether it shall end.
 
-    A table or an array with one column, as some steps of a Pipeline make it, is taken for the list of its cells.
+    Args:
+        bar: Updates the progress bar.
+        callback: The user's function, or None.
+        status: How far it is.
     """
-    if isinstance(X, Dataset):
-        return X
-    if getattr(X, "ndim", 1) == 2:
-        if X.shape[1] != 1:
-            raise InputError(f"X must be a list of graphs, or have one column of them, but it has {X.shape[1]} columns")
-        X = X.iloc[:, 0] if hasattr(X, "iloc") else np.asarray(X)[:, 0]
-    if isinstance(X, str | bytes) or not isinstance(X, Iterable):
-        raise InputTypeError(f"X must be a list of graphs, but it is a {type(X).__name__}")
-    return list(X)
+    bar(status)
+    return callback is not None and status.seconds is not None and plain(callback(status)) is True
+
+
+def with_parameters(estimator: type[Made]) -> type[Made]:
+    """Decorator: put the parameters into the docstring, so that ``help`` shows them."""
+    _, _, parameters = inspect.cleandoc(GraphEstimator.__doc__ or "").partition("Args:")
+    before, word, after = inspect.cleandoc(estimator.__doc__ or "").partition("Attributes:")
+    estimator.__doc__ = f"{before}Args:{parameters}\n\n{word}{after}"
+    return estimator

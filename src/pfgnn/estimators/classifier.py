@@ -5,17 +5,16 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
-from pfgnn.estimators.base import GraphEstimator, Values
+from pfgnn.estimators.base import GraphEstimator, with_parameters
+from pfgnn.estimators.inputs import Values, as_labels, targets_of
 
 
+@with_parameters
 class PFGNNClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """PF-GNN for classes of any type, or for several labels of 0 and 1.
-
-    See :class:`GraphEstimator` for the parameters.
+    """PF-GNN for classes that are texts, whole numbers, or True and False; or for several labels of 0 and 1.
 
     Attributes:
         classes_: The classes, sorted. For several labels [0, 1].
@@ -28,34 +27,19 @@ class PFGNNClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]  #
 
         Args:
             X: G graphs, as for :meth:`PFGNNRegressor.fit`.
-            y: Class of each graph, [G], of any type that can be sorted; or labels 0, 1 or NaN for unknown, [G, C]. None
-                for the targets of a Dataset.
+            y: Class of each graph, [G]: texts, whole numbers, or True and False; or labels 0, 1 or NaN for unknown,
+                [G, C]. None for the targets of a Dataset.
             sample_weight: See :meth:`PFGNNRegressor.fit`.
         """
-        given = X.y if y is None and hasattr(X, "node_counts") else y
-        if given is None:
-            raise InputError("a classifier requires y to be passed, but the target y is None, and X is no Dataset")
-        values = np.asarray(given)
-        self.one_column_ = values.ndim == 1 or values.shape[1] == 1
-        if not self.one_column_:
-            return self._fit_labels(X, values, sample_weight)
-        values = values.reshape(-1)
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise InputError("y must hold a class of each graph, but it holds NaN or infinity")
-        check_classification_targets(values)
-        self.classes_, numbers = np.unique(values, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError(f"y must hold at least 2 classes, but it holds {len(self.classes_)} class")
-        names = tuple(map(str, self.classes_.tolist()))
-        task = Task("graph", len(self.classes_), "cross_entropy", "accuracy", names)
-        return self._fit(X, numbers.reshape(-1, 1), task, sample_weight)
-
-    def _fit_labels(self, X: Any, values: Values, sample_weight: npt.ArrayLike | None) -> Self:
-        labels = values.astype(np.float64)
-        if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
-            raise InputError("y with several columns must hold the labels 0 and 1, or NaN if unknown, but it does not")
-        self.classes_ = np.array([0, 1])
-        return self._fit(X, labels, Task("graph", labels.shape[1], "binary_cross_entropy", "roc_auc"), sample_weight)
+        values = as_labels(targets_of(X, y, "classifier"))
+        if values.ndim == 2:
+            task = Task("graph", values.shape[1], "binary_cross_entropy", "roc_auc")
+            return self._fit(X, values, task, sample_weight, classes=np.array([0, 1]), one_column=False)
+        classes, numbers = np.unique(values, return_inverse=True)
+        if len(classes) < 2:
+            raise InputError(f"y must hold at least 2 classes, but it holds {len(classes)} class")
+        task = Task("graph", len(classes), "cross_entropy", "accuracy", tuple(map(str, classes.tolist())))
+        return self._fit(X, numbers.reshape(-1, 1), task, sample_weight, classes=classes, one_column=True)
 
     def predict_proba(self, X: Any, return_std: bool = False) -> Any:
         """Probability of each class, [G, classes]; of several labels, the probability of each label, [G, C].
@@ -90,9 +74,15 @@ class PFGNNClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]  #
             raise InputError("predict_set needs graphs for calibration, but calibration_fraction was 0")
         return 1 - p <= self._run.calibration.quantiles(coverage)[0]
 
-    def score(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
-        """The share of right classes; of several labels, the share of right labels among the known ones."""
-        truth, predicted = np.asarray(y), self.predict(X)
+    def score(self, X: Any, y: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None) -> float:
+        """The share of right classes; of several labels, the share of right labels among the known ones.
+
+        Args:
+            X: The graphs, as for :meth:`fit`.
+            y: The true classes or labels; None for the targets of a Dataset.
+            sample_weight: Weight of each graph, [G].
+        """
+        truth, predicted = np.asarray(targets_of(X, y, "classifier")), self.predict(X)
         if self.one_column_:
             truth = truth.reshape(-1)
         known = np.ones(truth.shape, dtype=bool) if truth.dtype.kind != "f" else ~np.isnan(truth)

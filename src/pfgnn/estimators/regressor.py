@@ -5,16 +5,19 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError, shown
-from pfgnn.estimators.base import GraphEstimator, Values
+from pfgnn.estimators.base import GraphEstimator, with_parameters
+from pfgnn.estimators.inputs import Values, targets_of
 
 
+@with_parameters
 class PFGNNRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """PF-GNN for targets that are numbers.
 
-    The loss is the mean absolute error of the standardised targets. See :class:`GraphEstimator` for the parameters.
+    The loss is the mean absolute error of the standardised targets.
 
     Attributes:
         record_: Record of the training, as `pfgnn train` writes it.
@@ -31,10 +34,10 @@ class PFGNNRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]  # s
             sample_weight: A graph of weight 2 is used twice as often in the training as one of weight 1, [G]. Graphs of
                 weight 0 are left out.
         """
-        targets = _numbers(X.y if y is None and hasattr(X, "node_counts") else y)
-        self.one_column_ = targets.ndim == 1
-        columns = targets[:, None] if self.one_column_ else targets
-        return self._fit(X, columns, Task("graph", columns.shape[1], "l1", "mae"), sample_weight)
+        targets = _numbers(targets_of(X, y, "regressor"))
+        one = targets.ndim == 1
+        columns = targets[:, None] if one else targets
+        return self._fit(X, columns, Task("graph", columns.shape[1], "l1", "mae"), sample_weight, one_column=one)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict graphs: [G], or [G, C] if y had several columns.
@@ -59,13 +62,22 @@ class PFGNNRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]  # s
             X: The graphs, as for :meth:`fit`.
             coverage: The probability, such as 0.9.
         """
+        check_is_fitted(self, "model_files_")
+        if self._run.calibration is None:
+            raise InputError("predict_interval needs graphs for calibration, but calibration_fraction was 0")
         interval = self._predictions(X, coverage).interval
         assert interval is not None
         return self._shaped(interval[0].numpy())
 
-    def score(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
-        """The coefficient of determination R². With several targets their mean; unknown targets do not count."""
-        truth, predicted = _numbers(y), self.predict(X)
+    def score(self, X: Any, y: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None) -> float:
+        """The coefficient of determination R². With several targets their mean; unknown targets do not count.
+
+        Args:
+            X: The graphs, as for :meth:`fit`.
+            y: The true values; None for the targets of a Dataset.
+            sample_weight: Weight of each graph, [G].
+        """
+        truth, predicted = _numbers(targets_of(X, y, "regressor")), self.predict(X)
         if not np.isnan(truth).any():
             from sklearn.metrics import r2_score
 
@@ -85,8 +97,6 @@ class PFGNNRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]  # s
 
 def _numbers(y: Any) -> Values:
     """Targets as float64, [G] or [G, C]."""
-    if y is None:
-        raise InputError("a regressor requires y to be passed, but the target y is None; only a Dataset has its own")
     try:
         given = np.asarray(y)
         array = given.astype(np.float64) if given.dtype.kind != "c" else given

@@ -53,7 +53,13 @@ class Calibration:
             coverage: Share of new graphs that shall be covered, above 0 and below 1.
         """
         check_coverage(coverage)
-        return np.array([conformal_quantile(scores, coverage) for scores in self.scores])
+        several = len(self.scores) > 1
+        return np.array(
+            [
+                conformal_quantile(of, coverage, f"target {number}" if several else "")
+                for number, of in enumerate(self.scores)
+            ]
+        )
 
     def write(self, folder: Path) -> None:
         """Write calibration.json."""
@@ -106,18 +112,21 @@ def check_coverage(coverage: float) -> None:
         raise InputError(f"coverage must be above 0 and below 1, but it is {shown(coverage)}")
 
 
-def conformal_quantile(scores: Scores, coverage: float) -> float:
+def conformal_quantile(scores: Scores, coverage: float, target: str = "") -> float:
     """The ⌈(n + 1) c⌉-th smallest of n scores. Raises an InputError if n is too small for it.
 
     Args:
         scores: The scores, ascending, [n].
         coverage: c.
+        target: Name of the target, for the message; "" if there is only one.
     """
     rank = math.ceil(round((len(scores) + 1) * coverage, 9))  # 0.9 · 10 is a little more than 9 in floating point
     if rank > len(scores):
         needed = math.ceil(round(coverage / (1 - coverage), 9))
+        known = f" with a known value of {target} (empty values do not count)" if target else ""
         raise InputError(
-            f"a coverage of {coverage:g} needs at least {needed} graphs for calibration, but there are {len(scores)}; "
+            f"a coverage of {coverage:g} needs at least {needed} graphs for calibration, but there are {len(scores)}"
+            f"{known}; "
             "fit with more graphs or a larger calibration_fraction, or ask for a smaller coverage"
         )
     return float(scores[rank - 1])

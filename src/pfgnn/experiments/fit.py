@@ -8,13 +8,13 @@ writes.
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from pfgnn.data.arrays import Array
 from pfgnn.data.convert_file import write_rejects
@@ -32,8 +32,9 @@ from pfgnn.experiments.parts_table import write_parts, write_test
 from pfgnn.experiments.predict import TrainedRun
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import CONFIG, Resume, check_directory, read_record, read_run_config
+from pfgnn.graphs.arrays import BoolArray
 from pfgnn.setting_types import check_draws
-from pfgnn.training.metrics_file import Status
+from pfgnn.training.metrics_file import Report
 
 DRAWS = 16
 
@@ -50,6 +51,8 @@ class FitOptions:
         overrides: Further changes as text, such as "model.width=32".
         device: "cpu", "cuda" or "auto".
         draws: Draws of each prediction in calibration and test.
+        backbone: A module of your own as the backbone, see :func:`pfgnn.experiments.run.run`; None for that of the
+            settings. "model.backbone" must then be "given".
     """
 
     shares: Shares = field(default_factory=Shares)
@@ -59,6 +62,7 @@ class FitOptions:
     overrides: Sequence[str] = ()
     device: str = "auto"
     draws: int = DRAWS
+    backbone: nn.Module | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class Given:
         dataset: The graphs with their targets.
         smiles: SMILES of each graph; empty if the graphs are no molecules, or if nobody needs them.
         weights: Weight of each graph in the training, [G]; None if all are equal.
+        known: The parts that some graphs were in before, see :func:`pfgnn.experiments.fit_parts.make_parts`.
         source: The file that they come from.
         smiles_column: Its column of SMILES.
         rejects: Its lines that could not be read.
@@ -77,6 +82,7 @@ class Given:
     dataset: Dataset
     smiles: Sequence[str] = ()
     weights: Array | None = None
+    known: Mapping[str, BoolArray] | None = None
     source: str = ""
     smiles_column: str = ""
     rejects: Sequence[Reject] = ()
@@ -88,7 +94,7 @@ def fit(
     options: FitOptions | None = None,
     *,
     start: Mapping[str, Tensor] | None = None,
-    report: Callable[[Status], None] = lambda status: None,
+    report: Report = lambda status: None,
 ) -> dict[str, Any]:
     """Fit a model, and return the record of its run.
 
@@ -97,7 +103,7 @@ def fit(
         folder: Model folder to write. It must not hold a run.
         options: All settings.
         start: Parameters that the training begins with, see :func:`pfgnn.experiments.run.run`.
-        report: Called during training with the status.
+        report: Called during training with the status. If it returns True after a validation, the training ends there.
     """
     options = options or FitOptions()
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -106,6 +112,7 @@ def fit(
     check_directory(folder, "no")
     check_targets(given.dataset)
     parts = _choose_parts(given, options)
+    _check_known(given.dataset, parts)
     dataset = replace(given.dataset, splits=parts, pairs=None, key=None)
     config = choose_config(
         dataset,
@@ -116,6 +123,7 @@ def fit(
         validation="validation" if "validation" in parts else None,
         changes=options.changes,
         overrides=options.overrides,
+        backbone=options.backbone,
     )
     facts = Facts(
         given.source,
@@ -132,7 +140,15 @@ def fit(
         write_parts(folder / PARTS, dataset, given.smiles)
         facts.write(folder)
         write_rejects(folder / REJECTS if given.rejects else None, given.rejects)
-        run(config, folder, device=options.device, start=start, report=report)
+        run(
+            config,
+            folder,
+            backbone=options.backbone,
+            device=options.device,
+            start=start,
+            weights=given.weights,
+            report=report,
+        )
     except Exception:
         if new and not (folder / CONFIG).exists():  # the training never began
             shutil.rmtree(folder, ignore_errors=True)
@@ -140,7 +156,7 @@ def fit(
     return finish(folder, options)
 
 
-def go_on(folder: Path, options: FitOptions, resume: Resume, report: Callable[[Status], None]) -> dict[str, Any]:
+def go_on(folder: Path, options: FitOptions, resume: Resume, report: Report) -> dict[str, Any]:
     """Go on with a fit that was stopped, and return its record.
 
     Args:
@@ -156,7 +172,7 @@ def go_on(folder: Path, options: FitOptions, resume: Resume, report: Callable[[S
 def finish(folder: Path, options: FitOptions) -> dict[str, Any]:
     """Calibrate the model of a finished run, and write the predictions of its test part. Returns the record."""
     dataset = Dataset.open(folder / DATA)
-    trained = TrainedRun(folder, options.device)
+    trained = TrainedRun(folder, options.device, options.backbone)
     if (held := dataset.splits.get(CALIBRATION)) is not None:
         graphs = trained.prepare(dataset.subset(held))
         calibrate(trained.outputs(graphs, options.draws), dataset.y[held], dataset.task).write(folder)
@@ -176,8 +192,7 @@ def check_targets(dataset: Dataset) -> None:
         )
     for column, values in enumerate(dataset.y.T):
         known = values[~np.isnan(values)]
-        name = f"target {task.targets[column]}" if len(task.targets) == dataset.y.shape[1] else f"target {column}"
-        name = "the target" if dataset.y.shape[1] == 1 else name
+        name = _target(dataset, column)
         if not len(known):
             raise InputError(f"{name} must have a known value in some graph, but it has none")
         if (known == known[0]).all():
@@ -193,6 +208,27 @@ def check_targets(dataset: Dataset) -> None:
             raise InputError(f"each class must have at least one graph, but class {name} has none")
 
 
+def _check_known(dataset: Dataset, parts: Parts) -> None:
+    """Raise an InputError if a part that is needed for training has no known value of a target."""
+    for name in ("train", "validation"):
+        unknown = np.isnan(dataset.y[parts[name]]).all(0) if name in parts else np.zeros(1, dtype=bool)
+        if unknown.any():
+            column = int(unknown.argmax())
+            known = int((~np.isnan(dataset.y[:, column])).sum())
+            raise InputError(
+                f"{_target(dataset, column)} must have a known value in each part, but the part {name} has none: only "
+                f"{known} of {len(dataset)} graphs have one (empty values do not count); give more, or larger fractions"
+            )
+
+
+def _target(dataset: Dataset, column: int) -> str:
+    """How a message names a target."""
+    if dataset.y.shape[1] == 1:
+        return "the target"
+    names = dataset.task.targets
+    return f"target {names[column] if len(names) == dataset.y.shape[1] else column}"
+
+
 def _choose_parts(given: Given, options: FitOptions) -> Parts:
     dataset = given.dataset
     if options.split == "given":
@@ -204,7 +240,9 @@ def _choose_parts(given: Given, options: FitOptions) -> Parts:
         if not given.smiles:
             raise InputError("a split by scaffold needs molecules that are given as SMILES, but these graphs are not")
         scaffolds = [scaffold(smiles) for smiles in given.smiles]
-    return make_parts(dataset, options.shares, options.seed, weights=given.weights, scaffolds=scaffolds)
+    return make_parts(
+        dataset, options.shares, options.seed, weights=given.weights, scaffolds=scaffolds, known=given.known
+    )
 
 
 def _write_test(folder: Path, trained: TrainedRun, graphs: Dataset, numbers: Array, draws: int) -> None:

@@ -5,13 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.shards import Shards
 from pfgnn.errors import InputTypeError, shown
-from pfgnn.experiments.config import Config
+from pfgnn.experiments.config import OWN_BACKBONE, Config
 from pfgnn.experiments.config_file import apply_override, parse_config, set_value
 from pfgnn.graphs.arrays import IntArray
+from pfgnn.model.backbones.stack import Stack
 
 ALL_VERTICES = 64  # graphs of up to so many vertices are tested with one particle for each vertex
 MANY = 5000  # training graphs from which the deeper network of the config ours/zinc pays
@@ -29,8 +31,9 @@ def choose_config(
     validation: str | None,
     changes: Mapping[str, Any],
     overrides: Sequence[str] = (),
+    backbone: nn.Module | None = None,
 ) -> Config:
-    """The config of a fit.
+    """The config of a fit. Particles exchange nothing if the backbone is the user's own, which does not support it.
 
     Args:
         dataset: The graphs.
@@ -41,6 +44,7 @@ def choose_config(
         validation: The validation part; None if there is none.
         changes: Values of settings by their dotted names, such as {"model.width": 32}.
         overrides: Further changes as text, such as "model.width=32".
+        backbone: The backbone, if it was given as an object.
     """
     graphs, largest = len(np.unique(train)), int(dataset.node_counts[train].max())
     like = dataset.sample if isinstance(dataset, Shards) else dataset
@@ -70,9 +74,12 @@ def choose_config(
         },
         "seed": seed,
     }
-    config = _with_changes(mapping, changes, overrides)
+    config, named = _with_changes(mapping, changes, overrides), _named(changes, overrides)
+    own = OWN_BACKBONE.fullmatch(config.model.backbone) and not isinstance(backbone, Stack)
+    if own and "model.exchange" not in named:
+        config = replace(config, model=replace(config.model, exchange="none"))
     training = config.training
-    if validation is None or "training.patience" in _named(changes, overrides):
+    if validation is None or "training.patience" in named:
         return config
     return replace(config, training=replace(training, patience=max((training.epochs or 0) // 3, 10)))
 

@@ -12,11 +12,10 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.shards import Shards
 from pfgnn.data.splits import random_split, scaffold_split
 from pfgnn.data.task import CLASS_LOSSES
-from pfgnn.errors import InputError, shown
-from pfgnn.graphs.arrays import IntArray
+from pfgnn.errors import InputError, InputTypeError, shown
+from pfgnn.graphs.arrays import BoolArray, IntArray
 
 LEAST, MOST = 10, 10_000  # graphs of a part whose share is not given; a coverage of 0.9 needs 9 for calibration
-COPIES = 16  # how often a graph of mean weight is in the training part, if the weights are no small integers
 SPLITS = ("random", "scaffold")
 CALIBRATION = "calibration"
 
@@ -68,6 +67,7 @@ def make_parts(
     *,
     weights: Array | None = None,
     scaffolds: Sequence[str] | None = None,
+    known: Mapping[str, BoolArray] | None = None,
 ) -> Parts:
     """Divide the graphs into parts. Graphs without a known target or with weight 0 are in none.
 
@@ -80,13 +80,19 @@ def make_parts(
         weights: Weight of each graph in the training, [G]; None if all are equal.
         scaffolds: Scaffold of each molecule. Then no scaffold is both in train and in another part, nor in test and in
             another part.
+        known: For each part of earlier fits, whether each graph was in it, [G]. Such a graph stays there, or is trained
+            on if there is no such part any more. The other graphs are divided by the shares.
     """
-    usable = ~np.isnan(dataset.y).all(1)
+    usable: BoolArray = np.asarray(~np.isnan(dataset.y).all(1))
     if weights is not None:
         usable &= weights > 0
+    sizes = shares.sizes(int(usable.sum()))
+    kept = _kept(usable, sizes, known or {})
     graphs = np.flatnonzero(usable)
-    sizes = shares.sizes(len(graphs))
-    train, validation, calibration, test = sizes.values()
+    if known:
+        graphs = np.setdiff1d(graphs, np.concatenate(list(kept.values())))
+    ends = np.cumsum(list(sizes.values())) * len(graphs) / sum(sizes.values())
+    train, validation, calibration, test = np.diff(np.rint(ends).astype(np.int64), prepend=0).tolist()
     held = validation + calibration
     if scaffolds is not None:
         fractions = np.array([train, held, test]) / len(graphs)
@@ -106,10 +112,41 @@ def make_parts(
         CALIBRATION: numbers[middle[inner["validation"]]],
         "test": numbers[found["test"]],
     }
+    parts = {name: np.concatenate([kept[name], part]) if name in kept else part for name, part in parts.items()}
     for name, size in sizes.items():
         if size and not len(parts[name]):
-            raise InputError(f"the part {name} would have no graph, because a few scaffolds hold most; split at random")
-    return {name: _repeated(part, weights) if name == "train" else part for name, part in parts.items() if sizes[name]}
+            raise InputError(_why_empty(name, known is not None))
+    return {name: part for name, part in parts.items() if sizes[name]}
+
+
+def _kept(usable: BoolArray, sizes: Mapping[str, int], known: Mapping[str, BoolArray]) -> Parts:
+    """The numbers of the graphs that stay in the parts that they were in before."""
+    found: Parts = {}
+    for name, was in known.items():
+        stays = name if sizes.get(name) else "train"
+        found[stays] = np.concatenate([found.get(stays, np.zeros(0, dtype=np.int64)), np.flatnonzero(usable & was)])
+    return found
+
+
+def _why_empty(part: str, warm: bool) -> str:
+    """The message if a part has no graph.
+
+    Args:
+        part: Name of the part.
+        warm: Whether some graphs had to stay in the parts of an earlier fit.
+    """
+    if not warm:
+        return f"the part {part} would have no graph, because a few scaffolds hold most; split at random"
+    if part == "train":
+        return (
+            "the part train must have a graph, but a warm start holds out all of these, as the fits before did; "
+            "give other graphs too, or set warm_start=False"
+        )
+    without = "early_stopping=False" if part == "validation" else f"{part}_fraction=0"
+    return (
+        f"the part {part} must have graphs that no fit before was trained on, but a warm start finds none; "
+        f"give new graphs too, set {without}, or warm_start=False"
+    )
 
 
 def keep_parts(dataset: Dataset | Shards, splits: Mapping[str, Array], shares: Shares, seed: int) -> Parts:
@@ -139,32 +176,33 @@ def _classes(dataset: Dataset | Shards, graphs: IntArray) -> IntArray | None:
     return dataset.y[graphs, 0].astype(np.int64) if dataset.task.loss in CLASS_LOSSES and len(graphs) else None
 
 
-def _repeated(graphs: IntArray, weights: Array | None) -> IntArray:
-    """The graphs, each as often as its weight says. Small integers are exact, other weights are rounded."""
-    if weights is None:
-        return graphs
-    own = weights[graphs].astype(np.float64)
-    if (own == np.rint(own)).all() and own.max() <= COPIES:
-        counts = own.astype(np.int64) // np.gcd.reduce(own.astype(np.int64))
-    else:
-        counts = np.maximum(np.rint(COPIES * own / own.mean()), 1).astype(np.int64)
-        counts //= np.gcd.reduce(counts)
-    return np.repeat(graphs, counts)
+def check_weights(
+    weights: npt.ArrayLike | None, graphs: int, train: IntArray | None = None, name: str = "sample_weight"
+) -> Array | None:
+    """Weights as an array [G], or None if all are equal.
 
+    Raises an InputError unless all are finite, not negative, and some are above 0.
 
-def check_weights(weights: npt.ArrayLike | None, graphs: int) -> Array | None:
-    """Weights as an array [G]. Raises an InputError unless all are finite, not negative, and some are above 0."""
+    Args:
+        weights: What the user gave: a weight of each graph, or one number for all, or None.
+        graphs: G, number of graphs.
+        train: Numbers of the training graphs; None for all.
+        name: Name of the argument, for the message.
+    """
     if weights is None:
         return None
-    array = np.asarray(weights, dtype=np.float64)
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"{name} must hold numbers, but it is {shown(weights)}") from None
     if array.ndim == 0:
         array = np.full(graphs, array)
     if array.ndim != 1 or len(array) != graphs:
         raise InputError(
-            f"sample_weight must have one number for each of {graphs} graphs, but it has shape {list(array.shape)}"
+            f"{name} must have one number for each of {graphs} graphs, but it has shape {list(array.shape)}"
         )
     if not np.isfinite(array).all() or (array < 0).any():
-        raise InputError("sample_weight must hold finite numbers from 0, but it does not")
-    if not array.any():
-        raise InputError("sample_weight must have a weight above 0, but all are zero")
-    return array
+        raise InputError(f"{name} must hold finite numbers from 0, but it does not")
+    if not array[slice(None) if train is None else train].any():
+        raise InputError(f"{name} must have a weight above 0, but all are zero")
+    return None if (array == array[0]).all() else array

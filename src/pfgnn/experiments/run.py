@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -15,10 +16,11 @@ from pfgnn.data import Dataset
 from pfgnn.data.loader import Indices
 from pfgnn.data.shards import Shards
 from pfgnn.data.streamed import place
-from pfgnn.errors import MissingPackageError
+from pfgnn.errors import InputError, InputTypeError, MissingPackageError
 from pfgnn.experiments.build import Inputs, adapt, build_model, describe, load_data, parts
 from pfgnn.experiments.config import GIVEN, Config
 from pfgnn.experiments.config_file import config_mapping, write_config
+from pfgnn.experiments.fit_parts import check_weights
 from pfgnn.experiments.pair_test import tell_pairs_apart
 from pfgnn.experiments.provenance import provenance
 from pfgnn.experiments.resume import compared, resume_training
@@ -42,7 +44,7 @@ from pfgnn.training.devices import Devices, open_devices
 from pfgnn.training.distinguish import threshold
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
 from pfgnn.training.loop import Trainer
-from pfgnn.training.metrics_file import Status
+from pfgnn.training.metrics_file import Report, Status
 from pfgnn.training.seeds import evaluation_seed
 from pfgnn.training.targets import Standardise
 
@@ -76,6 +78,7 @@ class Run:
         check: Callable[[str], None] = lambda found: None,
         dataset: Dataset | None = None,
         backbone: nn.Module | None = None,
+        weights: npt.ArrayLike | None = None,
     ) -> "Run":
         """Load the data for a device.
 
@@ -85,6 +88,7 @@ class Run:
             check: Called with the checksum of the dataset, to raise an error if it is the wrong one.
             dataset: The dataset; None to load that of the config.
             backbone: The backbone, if it was given as an object.
+            weights: See :func:`run`.
         """
         devices = open_devices(device, config.training.precision)
         loaded: Dataset | Shards
@@ -99,7 +103,8 @@ class Run:
         found = parts(config.data, loaded)
         store = place(loaded, devices.device)
         targets = torch.from_numpy(loaded.y).to(store.y_dtype if loaded.y.dtype.kind in "iub" else torch.float64)
-        examples = Examples(store, targets, found["train"], found.get("validation"))
+        weights = check_weights(weights, len(loaded), found["train"], "weights")
+        examples = Examples(store, targets, found["train"], found.get("validation"), weights)
         return Run(config, devices, loaded, found, describe(loaded, found["train"]), examples, crc)
 
     @property
@@ -163,7 +168,8 @@ def run(
     resume: Resume = "no",
     tensorboard: bool = False,
     start: Mapping[str, Tensor] | None = None,
-    report: Callable[[Status], None] = lambda status: None,
+    weights: npt.ArrayLike | None = None,
+    report: Report = lambda status: None,
 ) -> dict[str, Any]:
     """Train and test a model, and return the record of the result.
 
@@ -179,9 +185,14 @@ def run(
             checkpoint, if there is one. "previous" continues from the checkpoint before the last.
         tensorboard: Whether to write the metrics for TensorBoard too.
         start: Parameters and buffers by name that the training begins with; None for random ones.
-        report: Called during training with the status.
+        weights: Weight of each graph in the training, [G]; None if all are equal. Each epoch draws the graphs
+            in proportion to their weights, and has as many updates as without.
+        report: Called during training with the status. If it returns True after a validation, the training ends there.
     """
     directory = Path(directory)
+    if not isinstance(dataset, Dataset | None):
+        came = type(dataset).__name__
+        raise InputTypeError(f"dataset must be a Dataset, as Dataset.from_pyg makes one of a list, but it is a {came}")
     if backbone is not None:
         check_module("backbone", backbone)
         config = replace(config, model=replace(config.model, backbone=GIVEN, backbone_options={}))
@@ -191,27 +202,37 @@ def run(
         there, here = (config_mapping(of) for of in (read_run_config(directory), with_absolute_path(config)))
         files.check_identity(directory / RECORD, there, here)
         return record
-    this = Run.open(config, device, dataset=dataset, backbone=backbone)
+    this = Run.open(config, device, dataset=dataset, backbone=backbone, weights=weights)
     model = build_model(config.model, this.inputs, config.seed, backbone)
     if start is not None:
-        files.load_model(model, dict(start), Path("start"))
+        _load_start(model, start)
     with locked(directory) if this.devices.first else nullcontext() as lock:
         if lock is not None:
             check_new(directory, resume)  # again, for another process may have been faster
 
-        def watched(status: Status) -> None:
+        def watched(status: Status) -> bool | None:
             if lock is not None:
                 lock.check()
-            report(status)
+            return report(status)
 
         return _train(this, model, directory, resume, tensorboard, watched)
 
 
+def _load_start(model: nn.Module, start: Mapping[str, Tensor]) -> None:
+    try:
+        files.load_model(model, dict(start), Path("start"))
+    except InputError as error:
+        raise InputError(
+            f"{error}; a model of another shape must begin anew, without start (warm_start=False of an estimator)"
+        ) from None
+
+
 def _train(
-    this: Run, model: nn.Module, directory: Path, resume: Resume, tensorboard: bool, report: Callable[[Status], None]
+    this: Run, model: nn.Module, directory: Path, resume: Resume, tensorboard: bool, report: Report
 ) -> dict[str, Any]:
     """Train and test a model in a directory that this process has locked. See :func:`run`."""
-    config, identity = this.config, config_mapping(this.config)
+    config, identity, weights = this.config, config_mapping(this.config), this.examples.weights
+    weighted = {} if weights is None else {"weights": f"{zlib.crc32(weights.tobytes()):08x}"}
     trainer = Trainer(
         model,
         this.examples,
@@ -222,7 +243,7 @@ def _train(
         particles=config.evaluation.particles,
         devices=this.devices,
         folder=directory,
-        identity={"config": identity, "inputs": this.inputs.to_json(), "data": this.checksum},
+        identity={"config": identity, "inputs": this.inputs.to_json(), "data": this.checksum, **weighted},
         compared=compared,
         report=report,
     )

@@ -46,6 +46,19 @@ def from_networkx(
     return Graph.from_edges(len(number), edges, x, edge_attr)
 
 
+def from_networkx_list(
+    graphs: Sequence["nx.Graph"], node_attrs: Sequence[str] | None = None, edge_attrs: Sequence[str] | None = None
+) -> list[Graph]:
+    """Convert several networkx graphs. An error names the number of the graph. See :func:`from_networkx`."""
+    found = []
+    for number, graph in enumerate(graphs):
+        try:
+            found.append(from_networkx(graph, node_attrs, edge_attrs))
+        except (InputError, InputTypeError) as error:
+            raise type(error)(f"item {number} of graphs cannot be used: {error}") from None
+    return found
+
+
 @checked
 def to_networkx(graph: Graph) -> "nx.Graph":
     """Convert to networkx. Label columns become node attributes x0, x1, ... and edge attributes e0, e1, ..."""

@@ -53,6 +53,11 @@ class Output(NamedTuple):
     trace: list[StepTrace]
     readings: list[Reading]
 
+    def __repr__(self) -> str:
+        """One line: the shapes of prediction and embedding, and the numbers of steps and particles."""
+        shapes = f"prediction {list(self.prediction.shape)}, embedding {list(self.embedding.shape)}"
+        return f"Output({shapes}; T = {len(self.trace)} steps, K = {self.belief.log_weights.shape[1]} particles)"
+
     def in_float32(self) -> "Output":
         """The same with all that a loss needs in float32. The particles' embeddings stay as they are."""
         readings = [

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -19,12 +21,14 @@ class Examples(NamedTuple):
         targets: Targets of all graphs [G, C] or all nodes [N, C], on the CPU.
         train: Numbers of the training graphs.
         validation: Numbers of the validation graphs; None without a validation part.
+        weights: Weight of each graph in the training, [G]; None if all are equal. See :class:`Loader`.
     """
 
     data: GraphStore
     targets: Tensor
     train: Indices
     validation: Indices | None
+    weights: npt.NDArray[np.float64] | None = None
 
     def y(self, graphs: Indices) -> Tensor:
         """The targets of the given graphs."""
@@ -44,6 +48,7 @@ def make_loader(examples: Examples, config: TrainingConfig, seed: int, devices: 
     """
     batch_size = even_size(config, len(examples.train))
     own_size = -(-batch_size // devices.world)
+    weights = None if examples.weights is None else examples.weights[examples.train].repeat(config.copies)
     return Loader(
         examples.data,
         examples.train.repeat(config.copies),
@@ -53,6 +58,7 @@ def make_loader(examples: Examples, config: TrainingConfig, seed: int, devices: 
         pad=examples.data.multiples(examples.train, own_size) if pad else None,
         rank=devices.rank,
         world=devices.world,
+        weights=weights,
     )
 
 

@@ -3,7 +3,6 @@
 import math
 import time
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from signal import SIGINT
@@ -22,11 +21,11 @@ from pfgnn.training.checkpoint_file import LAST
 from pfgnn.training.checkpoints import Checkpoints, Compared, State
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
-from pfgnn.training.devices import AnyDevice, Devices, over_devices
+from pfgnn.training.devices import AnyDevice, Devices, agreed, over_devices
 from pfgnn.training.evaluate import Draws, Forward
 from pfgnn.training.finite import FirstUpdate
 from pfgnn.training.losses import class_weights
-from pfgnn.training.metrics_file import MetricsFile, Status
+from pfgnn.training.metrics_file import MetricsFile, Report, Status
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
 from pfgnn.training.optimise import make_optimiser, make_schedule, set_rate
 from pfgnn.training.seeds import training_seed
@@ -54,7 +53,8 @@ class Trainer:
         folder: Folder of the checkpoints and of metrics.jsonl.
         identity: JSON values that identify the run. A checkpoint with another identity is refused.
         compared: See :class:`pfgnn.training.checkpoints.Checkpoints`.
-        report: Called with a :class:`Status` after each validation, and at most twice a second in between.
+        report: Called with a :class:`Status` after each validation, and at most twice a second in between. The training
+            ends after a validation for which it returns True, in the first process.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Trainer:
         folder: Path,
         identity: dict[str, Any],
         compared: Compared = lambda identity: identity,
-        report: Callable[[Status], None] = lambda status: None,
+        report: Report = lambda status: None,
     ) -> None:
         y, device = examples.y(examples.train), devices.device
         self.examples, self.config, self.devices, self.draws = examples, config, devices, draws
@@ -268,14 +268,14 @@ class Trainer:
         state = self.state
         if value is not None and self.validation.note(value, state):
             self.checkpoints.remember_best()
-        status = self._status(means, value)  # before the schedule may change the rate
+        state.seconds = time.perf_counter() - self.begun
+        status = self._status(means, value)._replace(seconds=state.seconds)  # before the schedule may change the rate
         self.schedule.observe(means[0] if value is None else self.validation.cost(value))
         patience = self.config.patience
         state.finished |= self.schedule.exhausted or (patience is not None and state.waited > patience)
-        state.seconds = time.perf_counter() - self.begun
-        self.checkpoints.write(lambda: self.metrics.append(status, state.seconds))
+        self.checkpoints.write(lambda: self.metrics.append(status))
         self.sums.zero_()
-        self.report(status)
+        state.finished |= agreed(self.devices, bool(self.report(status)))
 
     def _status(self, means: list[float], validation: float | None) -> Status:
         loss, policy_loss, ess, entropy, _ = means

@@ -1,8 +1,9 @@
 """The metrics of a run, written as lines of JSON, and to TensorBoard on request."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pfgnn.files import read_text, reading, write_atomically
 
@@ -14,7 +15,7 @@ METRICS = "metrics.jsonl"  # file in a run directory
 
 
 class Status(NamedTuple):
-    """What a progress bar shows. Losses, sample size and entropy are means since the last validation.
+    """How far a training is. Losses, sample size and entropy are means since the last validation.
 
     Fields:
         update: Updates done so far.
@@ -26,6 +27,7 @@ class Status(NamedTuple):
         entropy: Entropy of the policy.
         learning_rate: Learning rate of the last update.
         validation: Validation metric; None between validations or without a validation part.
+        seconds: Seconds of training so far; None between validations.
     """
 
     update: int
@@ -37,6 +39,11 @@ class Status(NamedTuple):
     entropy: float
     learning_rate: float
     validation: float | None
+    seconds: float | None = None
+
+
+Report: TypeAlias = Callable[[Status], bool | None]
+"""Is called during a training. If it returns True after a validation, the training ends there."""
 
 
 class MetricsFile:
@@ -50,9 +57,9 @@ class MetricsFile:
         self.path = folder / METRICS
         self.writer: SummaryWriter | None = None  # set by the caller to write for TensorBoard too
 
-    def append(self, status: Status, seconds: float) -> None:
-        """Add a line. ``seconds`` is the training time so far."""
-        line = {**status._asdict(), "seconds": round(seconds, 3)}
+    def append(self, status: Status) -> None:
+        """Add a line, after a validation."""
+        line = status._asdict() | {"seconds": round(status.seconds or 0.0, 3)}
         with self.path.open("a") as file:
             file.write(json.dumps(line) + "\n")
         if self.writer is not None:
