@@ -18,7 +18,7 @@ h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top:
 h3 { font-size: 1.05rem; margin-bottom: .3rem; }
 .lead { font-size: 1.1rem; } .note { color: #555; font-size: .9rem; }
 .wide { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
+table { border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 caption { text-align: left; color: #555; font-size: .9rem; padding-bottom: .3rem; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 td.number, th.number { text-align: right; } td.number { white-space: nowrap; }
