@@ -174,6 +174,9 @@ def test_the_learning_curves_name_their_units() -> None:
     assert "in standard deviations" in "".join(learning_section(replace(one, record=standardised)))
     assert "Pale lines" not in page
     assert "It mixes the units of the targets" in said(learning_section, fitted())
+    page = "".join(learning_section(fitted(record=standardised)))
+    assert "mean error of all targets, in standard deviations" in page
+    assert "mixes" not in page
     many = [{"epoch": epoch, "loss": 1 / epoch, "validation": None} for epoch in range(1, 40)]
     page = "".join(learning_section(fitted(CLASSES, metrics={"this model": many})))
     assert "Pale lines are the single values. Strong lines are smoothed: the median of 9 values each." in page

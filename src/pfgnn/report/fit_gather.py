@@ -42,7 +42,7 @@ MOST_PARTS = 400  # vertices and edges of a graph that is drawn
 MOST_GRAPHS, MOST_VERTICES = 20_000, 100  # of a dataset in which duplicates are looked for
 # How the facts of a fit tell which column is the target.
 CHOSEN = re.compile(r"(?s)(['\"]?)(?P<name>.*)\1, (as you chose|the only column that can be one.*)")
-LINE = re.compile(r"(.* )?line")  # name of the column that says in which line of the input a graph is
+LINE = "line"  # the column that says in which line of the input a graph is
 NOISE = 1e-6  # uncertainties below this, as shares of the target's deviation, are rounding errors
 
 
@@ -151,7 +151,7 @@ def read_labels(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[st
         header: Names of the columns that come from the input, the number of the graph first.
         rows: Their cells.
     """
-    line = next((place for place, name in enumerate(header) if place and LINE.fullmatch(name)), None)
+    line = next((place for place, name in enumerate(header) if place and name == LINE), None)
     own = next((place for place, name in enumerate(header) if place and name and IDENTIFIER.fullmatch(name)), None)
     if line is None:
         return [] if own is None else [row[own] for row in rows]

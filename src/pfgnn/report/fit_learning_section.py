@@ -50,8 +50,13 @@ def loss_name(fitted: Fitted) -> str:
     """What the loss is, for the axis."""
     if fitted.task.loss != "l1":
         return f"loss: {LOSSES[fitted.task.loss]}"
-    scaled = bool(fitted.record.get("config", {}).get("training", {}).get("standardise"))
-    return "loss: absolute error, in standard deviations" if scaled else "loss: absolute error, in units of the target"
+    unit = "standard deviations" if _standardised(fitted) else "units of the target"
+    return f"loss: absolute error, in {unit}"
+
+
+def _standardised(fitted: Fitted) -> bool:
+    """Whether the targets were divided by their standard deviations in training."""
+    return bool(fitted.record.get("config", {}).get("training", {}).get("standardise"))
 
 
 def score_name(fitted: Fitted) -> str:
@@ -60,11 +65,12 @@ def score_name(fitted: Fitted) -> str:
     if fitted.task.metric == "mae" and len(names) == 1:
         return f"mean absolute error, in units of {names[0]}"
     if fitted.task.metric == "mae":
-        return "mean of the errors of all targets"
+        unit = "standard deviations" if _standardised(fitted) else "units of each"
+        return f"mean error of all targets, in {unit}"
     return SCORES[fitted.task.metric]
 
 
 def _better(fitted: Fitted) -> str:
-    if fitted.task.metric == "mae" and len(fitted.target_names()) > 1:
+    if fitted.task.metric == "mae" and len(fitted.target_names()) > 1 and not _standardised(fitted):
         return "Lower is better. It mixes the units of the targets, so only its course means something."
     return "Higher is better." if fitted.task.loss in (*CLASS_LOSSES, "binary_cross_entropy") else "Lower is better."

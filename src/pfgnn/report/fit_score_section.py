@@ -122,7 +122,11 @@ def _value(scores: Sequence[Scored], name: str, places: int) -> Html:
     for scored in scores:
         if scored.name == name:
             ends = scored.interval
-            below = element("small", f"{fixed(ends[0], places)} to {fixed(ends[1], places)}") if ends else ""
+            below = (
+                element("small", f"{fixed(ends[0], places)} to\N{NO-BREAK SPACE}{fixed(ends[1], places)}")
+                if ends
+                else ""
+            )
             return Html(f"{fixed(scored.value, places)}{below}")
     return Html("–")
 

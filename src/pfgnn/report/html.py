@@ -27,7 +27,7 @@ td small { display: block; font-weight: 400; color: #555; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: 1.2rem;
   align-items: start; }
 .figures > .wide { grid-column: 1 / -1; } .figures.sided > .wide { grid-column: auto; min-width: 0; }
-.figures > figure:only-child { grid-column: 1 / -1; max-width: 44rem; }
+.figures > figure:only-child { grid-column: 1 / -1; max-width: 36rem; }
 .figures.small { grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); }
 figure { margin: 0; min-width: 0; break-inside: avoid; }
 figure svg { width: 100%; height: auto; } figcaption { font-size: .9rem; color: #333; }
