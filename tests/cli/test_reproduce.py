@@ -33,12 +33,12 @@ def record(device: str = "A") -> Record:
     return {"commit": "c", "results": {"test": {"scores": {"accuracy": 0.5}}}, **recorded(599, device=device)}
 
 
-def gather_some(folder: Path, row: str, *overrides: str) -> Path:
+def gather_some(folder: Path, row: str, *overrides: str, device: str = "A") -> Path:
     """Write a config, and the record of seed 5 of a row. Returns the folder of records."""
     (folder / "configs").mkdir(exist_ok=True)
     (folder / "configs" / "connectivity.yaml").write_text(CONFIG)
     config = config_mapping(read_config(folder / "configs" / "connectivity.yaml", [*overrides, "seed=5"]))
-    gather(folder / "results" / "table14" / f"{row}.json", config, record())
+    gather(folder / "results" / "table14" / f"{row}.json", config, record(device))
     return folder / "results"
 
 
@@ -75,11 +75,26 @@ def test_times_of_another_device_are_no_forecast(
     assert "should need" not in said
 
 
-def test_without_records_it_is_told_where_times_would_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_name_of_a_cpu_may_be_another_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = gather_some(tmp_path, "connectivity-gin", "model.steps=0", device="CPU, 1 threads")
+    places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
+    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=1), results, 1, "CPU, 1 threads")
+    said = capsys.readouterr().out
+    assert "as recorded on CPU, 1 threads; that CPU may be faster or slower than this one." in said
+
+
+def test_without_records_it_is_told_where_times_would_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "away").mkdir()
+    monkeypatch.chdir(tmp_path / "away")
     gather_some(tmp_path, "connectivity-gin", "model.steps=0")
     places = {"out": Path("elsewhere"), "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
     _say_expected(plan("table14", **places, rows=["connectivity-pf-gnn"], seeds=1), Path("elsewhere"), 1, "A")
-    assert "No time is recorded for it in elsewhere/ or results/." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert (
+        "No time is recorded for it in elsewhere/ or results/; a checkout of pfgnn has records, so start from" in said
+    )
 
 
 @pytest.mark.parametrize(("threads", "jobs", "words"), [(3, 1, "CPU, 3 threads"), (None, 2, "CPU, 1 threads")])

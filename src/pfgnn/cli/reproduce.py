@@ -112,14 +112,17 @@ def _say_expected(missing: "Sequence[Job]", results: Path, jobs: int, own: str) 
         if found.devices == (own,):
             at_once = f" with {jobs} at a time" if jobs > 1 else ""
             time = f"{duration(found.seconds / min(jobs, found.runs))} of training and tests{at_once}"
-            said += f" {of} should need about {time}, as recorded on {own}."
+            # Records name a GPU, but of a CPU only the threads.
+            which = "; that CPU may be faster or slower than this one" if own.startswith("CPU") else ""
+            said += f" {of} should need about {time}, as recorded on {own}{which}."
         else:
             after = ", one after another" if found.runs > 1 else ""
             said += f" {of} took {duration(found.seconds)} of training and tests{after}, on another device: "
             said += f"{' and '.join(found.devices)}. Here it is {own}, and it may take much more or less time."
     if found.unknown:
         of = f"the other {found.unknown}" if found.runs else "it" if len(missing) == 1 else "them"
-        said += f" No time is recorded for {of} in {where}."
+        elsewhere = "" if RECORDED.exists() else "; a checkout of pfgnn has records, so start from its folder"
+        said += f" No time is recorded for {of} in {where}{elsewhere}."
     console.print(said, markup=False, highlight=False, soft_wrap=True)
 
 
