@@ -1,5 +1,6 @@
 """The command configs, and configs of an installed wheel."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -21,6 +22,12 @@ def test_a_config_is_printed_with_all_that_it_sets() -> None:
     done = pfgnn("configs", "ours/sr25")
     assert done.returncode == 0, done.stderr
     assert parse_config(yaml.safe_load(done.stdout)) == read_config("ours/sr25")
+
+
+def test_json_of_a_config_holds_all_that_it_sets() -> None:
+    done = pfgnn("configs", "ours/sr25", "--json")
+    assert done.returncode == 0, done.stderr
+    assert parse_config(json.loads(done.stdout)) == read_config("ours/sr25")
 
 
 def test_an_unknown_config_is_told_with_similar_names() -> None:

@@ -27,11 +27,12 @@ def test_the_page_of_molecules(pfgnn: Command, tmp_path: Path) -> None:
     assert "b" not in found.tags
     for words in (
         "Model of <b>length of molecules.csv",
-        "On 10 test graphs that were not used in training, the mean absolute error is",
+        "On 10 test molecules that were not used in training, the mean absolute error of <b>length is",
         "constantalways the median of the training targets",
         "backbone alonegine without particles, 5 layers",
         "The worst predictions",
-        "No graph occurs twice.",
+        "Least like the training molecules",
+        "No molecule occurs twice.",
         "line 62: smiles 'C(C' is not a valid molecule",
         "pfgnn predict model new.csv",
     ):

@@ -17,6 +17,7 @@ from tests.cli.process import pfgnn
 import pfgnn as package
 from pfgnn.cli.app import app, main
 from pfgnn.errors import InputError
+from pfgnn.experiments.pretrained import pretrained_models
 from pfgnn.interrupts import Stopped
 from pfgnn.report import inspection
 
@@ -54,7 +55,13 @@ def test_completion_is_installed_and_completes(shell: Callable[[str], str], tmp_
     shell("pfgnn --install-completion; exit $?")
     script = tmp_path / ".bash_completions" / "pfgnn.sh"
     assert str(script) in (tmp_path / ".bashrc").read_text()
-    for words, reply in (("insp", "inspect"), ("data info zi", "zinc"), ("tables sr25", "sr25-reliable")):
+    for words, reply in (
+        ("insp", "inspect"),
+        ("data info zi", "zinc"),
+        ("tables sr25", "sr25-reliable"),
+        ("configs ours/sr", "ours/sr25"),
+        ("train ours/sr", "ours/sr25"),
+    ):
         place = len(words.split())
         typed = f"COMP_WORDS=(pfgnn {words}); COMP_CWORD={place}"
         said = shell(f"source {script}; {typed}; _pfgnn_completion pfgnn; echo ${{COMPREPLY[@]}}")
@@ -99,7 +106,7 @@ def test_the_page_names_every_command_and_option() -> None:
         assert f"| `{option}` |" in page
 
 
-@pytest.mark.parametrize("command", ["data list", "data info csl", "tables", "tables table14"])
+@pytest.mark.parametrize("command", ["data list", "data info csl", "tables", "tables table14", "configs", "cards"])
 def test_json_is_all_that_is_on_stdout(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PFGNN_DATA", raising=False)
     monkeypatch.setenv("COLUMNS", "40")
@@ -108,15 +115,32 @@ def test_json_is_all_that_is_on_stdout(command: str, monkeypatch: pytest.MonkeyP
     found = json.loads(done.stdout)
     rows = found if isinstance(found, list) else [found]
     known = {row.get("name") or row["table"] for row in rows}
-    assert known & {"csl", "table14"}
+    assert known & {"csl", "table14"} or known == set(pretrained_models())
 
 
 def test_json_of_a_report(tmp_path: Path) -> None:
     done = pfgnn("report", "table14", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = json.loads(done.stdout)["table14"]
-    assert {line["ours"] for line in lines} <= {"not run", "-"}
-    assert all(set(line) == {"row", "column", "paper", "ours", "runs"} for line in lines)
+    assert all(set(line) == {"row", "column", "paper", "measured", "runs"} for line in lines)
+    assert {line["measured"] for line in lines} == {None}
+
+
+def test_json_of_parts() -> None:
+    done = pfgnn("parts", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert {"setting": "model.backbone", "name": "gin", "class": "GIN"}.items() <= found[2].items()
+    assert all(part["about"] for part in found)
+
+
+def test_parts_can_be_read_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At least half of the width is for the description."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = pfgnn("parts").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    (line,) = [line for line in lines if line.startswith("│   gin ")]
+    assert len(line.split("│")[2]) >= 40
 
 
 @pytest.mark.slow

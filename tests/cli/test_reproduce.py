@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from rich.progress import Progress
+from tests.cli.process import pfgnn
 from tests.experiments.test_run_progress import run as recorded
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.reproduce import _Bars, _say_expected, duration
+from pfgnn.cli.reproduce import _Bars, _own_device, _say_expected, duration
 from pfgnn.experiments import reproduce as running
 from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.plan import plan
@@ -32,12 +33,12 @@ def record(device: str = "A") -> Record:
     return {"commit": "c", "results": {"test": {"scores": {"accuracy": 0.5}}}, **recorded(599, device=device)}
 
 
-def gather_some(folder: Path, row: str, *overrides: str) -> Path:
+def gather_some(folder: Path, row: str, *overrides: str, device: str = "A") -> Path:
     """Write a config, and the record of seed 5 of a row. Returns the folder of records."""
     (folder / "configs").mkdir(exist_ok=True)
     (folder / "configs" / "connectivity.yaml").write_text(CONFIG)
     config = config_mapping(read_config(folder / "configs" / "connectivity.yaml", [*overrides, "seed=5"]))
-    gather(folder / "results" / "table14" / f"{row}.json", config, record())
+    gather(folder / "results" / "table14" / f"{row}.json", config, record(device))
     return folder / "results"
 
 
@@ -46,8 +47,8 @@ def gather_some(folder: Path, row: str, *overrides: str) -> Path:
     [
         (["connectivity-gin"], 1, "1 run is missing. It should need about 10 min of training and tests, as rec"),
         (["connectivity-gin", "connectivity-pf-gnn"], 1, "2 runs are missing. 1 of them should need about 10 min"),
-        (["connectivity-gin", "connectivity-pf-gnn"], 1, "as recorded on A. No time is recorded for the other 1."),
-        (["connectivity-pf-gnn"], 1, "1 run is missing. No time is recorded for it."),
+        (["connectivity-gin", "connectivity-pf-gnn"], 1, "as recorded on A. No time is recorded for the other 1 in "),
+        (["connectivity-pf-gnn"], 1, "1 run is missing. No time is recorded for it in "),
         (["connectivity-gin"], 4, "4 runs are missing. They should need about 40 min"),
     ],
 )
@@ -57,16 +58,69 @@ def test_what_is_said_about_the_time(
     results = gather_some(tmp_path, "connectivity-gin", "model.steps=0")
     places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
     missing = plan("table14", **places, rows=rows, seeds=seeds)
-    _say_expected(missing, results, 1)
+    _say_expected(missing, results, 1, "A")
     assert sentence in capsys.readouterr().out
-    _say_expected([], results, 1)
-    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(("seeds", "words"), [(1, "It took 10 min of"), (4, "They took 40 min of")])
+def test_times_of_another_device_are_no_forecast(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seeds: int, words: str
+) -> None:
+    results = gather_some(tmp_path, "connectivity-gin", "model.steps=0")
+    places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
+    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=seeds), results, 2, "CPU, 1 threads")
+    said = capsys.readouterr().out
+    assert words in said
+    assert "on another device: A. Here it is CPU, 1 threads, and it may take much more or less time." in said
+    assert "should need" not in said
+
+
+def test_the_same_name_of_a_cpu_may_be_another_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = gather_some(tmp_path, "connectivity-gin", "model.steps=0", device="CPU, 1 threads")
+    places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
+    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=1), results, 1, "CPU, 1 threads")
+    said = capsys.readouterr().out
+    assert "as recorded on CPU, 1 threads; that CPU may be faster or slower than this one." in said
+
+
+def test_without_records_it_is_told_where_times_would_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "away").mkdir()
+    monkeypatch.chdir(tmp_path / "away")
+    gather_some(tmp_path, "connectivity-gin", "model.steps=0")
+    places = {"out": Path("elsewhere"), "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
+    _say_expected(plan("table14", **places, rows=["connectivity-pf-gnn"], seeds=1), Path("elsewhere"), 1, "A")
+    said = capsys.readouterr().out
+    assert (
+        "No time is recorded for it in elsewhere/ or results/; a checkout of pfgnn has records, so start from" in said
+    )
+
+
+@pytest.mark.parametrize(("threads", "jobs", "words"), [(3, 1, "CPU, 3 threads"), (None, 2, "CPU, 1 threads")])
+def test_the_own_device_is_named_as_in_records(threads: int | None, jobs: int, words: str) -> None:
+    assert _own_device("cpu", jobs, threads) == words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nope"], "name must be one of table1"),
+        (["table14", "--row", "nope"], "rows must match at least one of"),
+        (["table14", "--row", "connectivity-gin", "--device", "gpu"], "device must be one of auto, cpu, cuda"),
+    ],
+)
+def test_wrong_input_is_refused_before_any_bar_or_run(tmp_path: Path, arguments: list[str], sentence: str) -> None:
+    done = pfgnn("reproduce", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_jobs_at_a_time_divide_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = gather_some(tmp_path, "connectivity-gin", "model.steps=0")
     places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
-    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=4), results, 2)
+    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=4), results, 2, "A")
     assert "about 20 min of training and tests with 2 at a time, as recorded on A." in capsys.readouterr().out
 
 

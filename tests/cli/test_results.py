@@ -74,7 +74,9 @@ def test_reproduce_runs_what_is_missing_and_prints_the_table(tmp_path: Path) -> 
     )
     done = pfgnn(*command, "--configs", "configs", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("1 run is missing. No time is recorded for it.\n")
+    assert done.stdout.startswith(
+        "1 run is missing. No time is recorded for it in results/; a checkout of pfgnn has records"
+    )
     assert re.search("1/1 .* 0 failed", done.stdout)
     assert "1 of 10" in done.stdout
     (record,) = read_gathered(tmp_path / "results" / "table14" / "connectivity-gin.json").runs

@@ -81,6 +81,19 @@ def test_a_training_step_is_one_graph_for_all_sizes(make: Callable[[], PFGNN]) -
 
 
 @pytest.mark.slow
+def test_targets_and_seeds_do_not_compile_again() -> None:
+    """A model reads neither y nor pos. The size of a target, or none at all, must not count."""
+    model, backend = paper().eval(), Counted()
+    compiled = torch.compile(model, fullgraph=True, dynamic=True, backend=backend)
+    for seed, sizes, fields in ((0, (5, 4), {"y": 1, "pos": 3}), (7, (7, 3, 6), {"y": 3}), (1, (4, 9), {})):
+        batch = graphs(*sizes)
+        for name, columns in fields.items():
+            batch[name] = torch.ones(len(sizes), columns)
+        torch.testing.assert_close(compiled(batch, seed=seed).prediction, model(batch, seed=seed).prediction)
+    assert backend.graphs == 1
+
+
+@pytest.mark.slow
 @needs_torch_2_13
 def test_the_backward_pass_is_compiled_too() -> None:
     model = ours()

@@ -46,7 +46,7 @@ def fitted(task: Task = NUMBERS, noise: float = 0.2, **changed: Any) -> Fitted:
     """A fitted model of 60 random graphs, whose predictions differ from the truth by noise."""
     rng = np.random.default_rng(0)
     graphs = [random_graph(int(n), int(n), rng) for n in rng.integers(5, 12, 60)]
-    y: Any = rng.normal(size=(60, 2))
+    y: Any = rng.normal(size=(60, task.outputs))
     if task.loss != "l1":
         y = rng.integers(0, 3, (60, 1)) if task is CLASSES else rng.integers(0, 2, (60, 2)).astype(float)
     dataset = Dataset.from_graphs(graphs, y, task, splits=PARTS)
@@ -69,7 +69,12 @@ def fitted(task: Task = NUMBERS, noise: float = 0.2, **changed: Any) -> Fitted:
         "metrics": {"this model": lines},
         "record": RECORD,
         "config": "data:\n  name: own.pfgnn\n",
-        "calibration": [np.sort(np.abs(noise * rng.normal(size=50))) for _ in range(2)] if task is NUMBERS else None,
-        "pictures": [Picture(3, "worst", 0, explanation(names)), Picture(5, "uncertain", 1, explanation(names))],
+        "calibration": [np.sort(np.abs(noise * rng.normal(size=50))) for _ in task.targets]
+        if task.loss == "l1"
+        else None,
+        "pictures": [
+            Picture(row, why, row % 2 % len(names), explanation(names), "2.5 times as far." if why == "unlike" else "")
+            for row, why in ((4, "worst"), (5, "uncertain"), (6, "unlike"))
+        ],
     }
     return Fitted(**values | changed)

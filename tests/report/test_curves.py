@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pfgnn.report.curves import SMOOTHED_FROM, draw_training, plot_training, running_median
+from pfgnn.report.curves import SMOOTHED_FROM, draw_curve, draw_training, plot_training, running_median
 from pfgnn.report.metrics_reader import Line, read_metrics
 
 LINES = [{"epoch": n, "loss": 1 / n, "validation": None if n == 1 else 2 / n} for n in (1, 2, 3)]
@@ -47,24 +47,31 @@ def test_many_points_are_smoothed_and_their_single_values_stay_visible() -> None
 
 
 @pytest.mark.parametrize(
-    ("validation", "name"),
-    [((), "loss in training"), ((0.5, 0.4), "loss in training, metric in validation")],
+    ("validation", "names"),
+    [((), ["loss in training"]), ((0.5, 0.4), ["loss in training", "metric in validation"])],
 )
-def test_both_axes_have_names(validation: Sequence[float], name: str) -> None:
-    axes = draw_training({"run": [falling(2, validation)]}).axes[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("epoch", name)
+def test_loss_and_metric_have_axes_of_their_own(validation: Sequence[float], names: list[str]) -> None:
+    axes = draw_training({"run": [falling(2, validation)]}).axes
+    assert [of.get_ylabel() for of in axes] == names
+    assert axes[-1].get_xlabel() == "epoch"
+
+
+def test_one_curve_says_what_it_is() -> None:
+    (axes,) = draw_curve({"run": [falling(2, (3.0, 4.0))]}, "validation", "error, in units of $m").axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("epoch", "error, in units of $m")
+    assert np.asarray(axes.lines[0].get_ydata()).tolist() == [3.0, 4.0]
 
 
 def test_the_legend_names_what_is_drawn_and_nothing_else() -> None:
     """The second run of "both" alone has a validation part, and "diverged" has no value at all."""
     nothing: list[Line] = [{"epoch": 1, "loss": float("nan"), "validation": None}]
     runs = {"both": [falling(3), falling(3, (0.5, 0.4, 0.3))], "diverged": [nothing], "one": [falling(1)]}
-    axes = draw_training(runs).axes[0]
-    legend = axes.get_legend()
-    assert legend is not None
-    named = [text.get_text() for text in legend.get_texts()]
-    assert named == ["both: loss in training", "both: metric in validation", "one: loss in training"]
-    assert len(axes.lines) == 4
+    loss, metric = draw_training(runs).axes
+    for axes, names, lines in ((loss, ["both", "one"], 3), (metric, ["both"], 1)):
+        legend = axes.get_legend()
+        assert legend is not None
+        assert [text.get_text() for text in legend.get_texts()] == names
+        assert len(axes.lines) == lines
 
 
 def test_without_any_value_there_is_no_legend(tmp_path: Path) -> None:
@@ -73,9 +80,9 @@ def test_without_any_value_there_is_no_legend(tmp_path: Path) -> None:
     plot_training({"diverged": [nothing]}, tmp_path / "curve.png")
 
 
-@pytest.mark.parametrize(("lowest", "scale"), [(0.1, "log"), (0.0, "linear"), (-0.5, "linear")])
+@pytest.mark.parametrize(("lowest", "scale"), [(0.1, "log"), (0.4, "linear"), (0.0, "linear"), (-0.5, "linear")])
 def test_values_that_have_no_logarithm_are_drawn_too(lowest: float, scale: str) -> None:
-    axes = draw_training({"run": [falling(2, (0.5, lowest))]}).axes[0]
+    axes = draw_training({"run": [falling(2, (0.5, lowest))]}).axes[1]
     assert axes.get_yscale() == scale
     axes.figure.canvas.draw()  # the limits follow from the data
     low, high = axes.get_ylim()
@@ -104,5 +111,5 @@ def test_any_name_of_a_folder_is_shown_as_it_is(tmp_path: Path) -> None:
     figure.savefig(tmp_path / "picture.png")
     legend = figure.axes[0].get_legend()
     assert legend is not None
-    assert [text.get_text().strip() for text in legend.get_texts()] == [f"{name}: loss in training" for name in names]
+    assert [text.get_text().strip() for text in legend.get_texts()] == names
     assert not any(text.get_parse_math() for text in legend.get_texts())

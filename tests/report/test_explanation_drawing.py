@@ -56,6 +56,18 @@ def test_a_graph_is_drawn_with_a_disc_for_each_vertex(n: int) -> None:
     assert "Most important: vertex 0 (+1)" in about.text
 
 
+def test_the_legend_is_a_scale_that_can_be_read() -> None:
+    """Three pictures stand side by side on a page of 1200 pixels, each 318 pixels wide: 11 pixels are 16.6 here."""
+    root = ElementTree.fromstring(draw_explanation(explanation([0.5, -0.2], [0.0, 0.0]), numbers=False))
+    texts = list(root.iter(f"{SVG}text"))
+    assert [text.text for text in texts] == ["lowers it by 0.500", "0", "raises it by 0.500"]
+    assert all(float(text.get("font-size", "0")) >= 11 * 480 / 318 for text in texts)
+    stripes = [rect.get("fill") for rect in root.iter(f"{SVG}rect")][1:-1]
+    blue, orange = (tuple(int(str(of)[at : at + 2], 16) for at in (1, 3, 5)) for of in (stripes[0], stripes[-1]))
+    assert blue[2] > blue[0]
+    assert orange[0] > orange[2]
+
+
 def test_all_importances_unknown() -> None:
     root = ElementTree.fromstring(draw_explanation(explanation([NAN], [NAN])))
     assert [disc.get("fill") for disc in root.iter(f"{SVG}circle")] == ["white"]
@@ -84,6 +96,7 @@ def test_molecules_are_drawn_in_the_order_of_their_features(features: str, atoms
     assert "<b>" not in text
     assert len(list(root.iter(f"{SVG}ellipse"))) == atoms  # the highlights
     assert "Importance of each part of a molecule for <b>&" in "".join(root.itertext())
+    assert "Most important: atom 0 (+1)" in text
 
 
 def test_texts_cannot_leave_their_place() -> None:

@@ -1,16 +1,18 @@
 """What the page reads from a model folder."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pfgnn.data import Dataset
+from pfgnn.data.convert import convert
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.model_folder import PARTS
 from pfgnn.graphs import Graph
-from pfgnn.report.fit_gather import find_classes, read_smiles, read_test
+from pfgnn.report.fit_gather import find_classes, find_target, read_smiles, read_test
 
 NUMBER = Task("graph", 1, "l1", "mae")
 NOISE = '"predicted logp, Monte Carlo standard error"'
@@ -31,6 +33,35 @@ def test_a_damaged_table_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "test.csv").write_text(content)
     with pytest.raises(InputError, match=r"test\.csv must be the predictions of a test part"):
         read_test(tmp_path / "test.csv", ["predicted logp"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "labels"),
+    [
+        ("graph,smiles", ["7,CCO", "3,C"], []),
+        ("graph,line,smiles", ["7,9,CCO", "3,5,C"], ["line 9", "line 5"]),
+        ("graph,smiles,compound_id", ["7,CCO,CPD-7", "3,C,"], ["CPD-7", ""]),
+        ("graph,line,id,smiles", ["7,9,CPD-7,CCO", "3,5,,C"], ["CPD-7 (line 9)", "line 5"]),
+    ],
+)
+def test_graphs_are_called_as_in_the_input(tmp_path: Path, columns: str, cells: list[str], labels: list[str]) -> None:
+    rows = "".join(f"{of},1.25,0.5\n" for of in cells)
+    (tmp_path / "test.csv").write_text(f"{columns},predicted logp,{NOISE}\n{rows}")
+    assert list(read_test(tmp_path / "test.csv", ["predicted logp"]).labels) == labels
+
+
+@pytest.mark.parametrize("name", ["kind", "a 'b'", "kind, as you chose"])
+def test_the_target_of_classes_has_the_name_of_its_column(tmp_path: Path, name: str) -> None:
+    """As the reader of files tells which column it takes, by itself or by name."""
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("smiles", name), *(("C" * (n + 1), "red" if n % 2 else "blue") for n in range(8))])
+    for targets in (None, [name]):
+        dataset = convert(tmp_path / "a.csv", targets=targets).dataset
+        assert find_target(dataset, dataset.about["target column"]) == name
+    assert find_target(dataset, "") == ""
+    numbers = Dataset.from_graphs([Graph.from_edges(2, [(0, 1)])], np.zeros((1, 1)), NUMBER)
+    assert find_target(numbers, "logp, as you chose") == ""
 
 
 def test_smiles_are_read_if_there_are_any(tmp_path: Path) -> None:

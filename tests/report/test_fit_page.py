@@ -12,9 +12,10 @@ from tests.report.fitted_samples import CLASSES, LABELS, NUMBERS, PARTS, WILD, f
 
 from pfgnn.data.task import Task
 from pfgnn.experiments.fit_baselines import Baseline
+from pfgnn.report.fit_certainty_section import certainty_section, log_loss
 from pfgnn.report.fit_data_sections import data_section
 from pfgnn.report.fit_page import fit_page
-from pfgnn.report.fit_sections import certainty_section, score_section
+from pfgnn.report.fit_score_section import score_section
 from pfgnn.report.fitted import Fitted, graph_errors, graph_uncertainty, target_scale
 from pfgnn.report.html import Html
 
@@ -86,28 +87,80 @@ def test_a_page_is_whole_and_needs_nothing_else(task: Task) -> None:
         assert words in found.text
 
 
-def test_the_test_error_stands_beside_the_simple_models() -> None:
+def test_each_target_has_its_own_score_and_its_own_best_simple_model() -> None:
+    """The targets differ in their units by a factor of 1000, so nothing is averaged over both."""
     given = fitted()
     assert given.test is not None
-    text = said(score_section, given)
-    error = np.abs(given.test.mean - given.truth).mean()
-    assert f"the mean absolute error is {error:.3g}." in text
-    assert "Constant, the best of the simple models, has" in text
-    assert "no better" not in text
-    each = np.abs(given.test.mean - given.truth).mean(axis=0)
-    for name, value in zip(("logp", "mass"), each.tolist(), strict=True):
-        assert f"{name}{value:.3g} (" in text  # a table with a row for each target
-    good = Baseline("perfect", "knows the answer", given.truth)
-    assert "Perfect, the best of the simple models, has 0: this model is no better than that." in said(
-        score_section, replace(given, baselines=[good])
-    )
+    unit = np.array([1.0, 1000.0])
     errors = given.test.mean - given.truth
-    elsewhere = Baseline("twin", "errs as much, in other graphs", given.truth + 1.02 * np.roll(errors, 7, axis=0))
-    assert "the lead may be chance" in said(score_section, replace(given, baselines=[elsewhere]))
+    test = given.test._replace(mean=given.test.mean * unit)
+    given = replace(given, test=test, dataset=replace(given.dataset, y=given.dataset.y * unit.astype(np.float32)))
+    best_at_logp, best_at_mass = (
+        Baseline(f"twin {column}", "good at one", given.truth + 3 * (errors - np.eye(2)[column] * errors) * unit)
+        for column in (0, 1)
+    )
+    text = said(score_section, replace(given, baselines=[best_at_logp, best_at_mass]))
+    each = np.abs(test.mean - given.truth).mean(axis=0)
+    assert f"logp: the mean absolute error is {each[0]:.3f} on 20 test graphs. The best simple model is twin 0" in text
+    assert f"mass: the mean absolute error is {each[1]:,.0f} on 20 test graphs. The best simple model is twin 1" in text
+    assert f"{each.mean():,.3g}" not in text
+    assert text.count("modelMAERMSER²") == 2  # a table for each target
+
+
+def test_the_verdict_says_whether_a_simple_model_is_as_good() -> None:
+    given = fitted(replace(NUMBERS, outputs=1, targets=("logp",)))
+    assert given.test is not None
+    errors = given.test.mean - given.truth
+    text = said(score_section, given)
+    error = np.abs(errors).mean()
+    opening = "On 20 test graphs that were not used in training, the mean absolute error of logp is"
+    assert f"{opening} {error:.3f}. The best simple model is constant, with" in text
+    assert "no better" not in text
+    for name, prediction, sentence in (
+        ("perfect", given.truth, "perfect, with 0.000: this model is no better than that."),
+        ("rolled", given.truth + 1.02 * np.roll(errors, 7, axis=0), "with so few test graphs the lead may be chance"),
+    ):
+        assert sentence in said(score_section, replace(given, baselines=[Baseline(name, "", prediction)]))
     always = Baseline("shadow", "a little worse in every graph", given.truth + 1.02 * errors)
-    told = said(score_section, replace(given, baselines=[always]))
-    assert "Shadow, the best of the simple models, has" in told
-    assert "chance" not in told
+    assert "chance" not in said(score_section, replace(given, baselines=[always]))
+
+
+def test_errors_stand_beside_rmse_and_r2() -> None:
+    given = fitted(replace(NUMBERS, outputs=1, targets=("logp",)))
+    assert given.test is not None
+    truth, errors = given.truth[:, 0], (given.test.mean - given.truth)[:, 0]
+    text = said(score_section, given)
+    assert f"{np.sqrt((errors**2).mean()):.3f}" in text
+    assert f"{1 - (errors**2).sum() / ((truth - truth.mean()) ** 2).sum():.3f}" in text
+
+
+def test_classes_have_accuracy_area_confusions_and_log_loss() -> None:
+    given = fitted(CLASSES, noise=0.3, target="colour")
+    assert given.test is not None
+    text = said(score_section, given)
+    assert "the accuracy of colour is 1.000" in text
+    assert "modelaccuracyAUC" in text
+    assert "true classpredicted redpredicted greenpredicted blue" in text
+    assert "The log loss of colour is 0.223" in said(certainty_section, given)  # -log 0.8
+    (target,) = given.targets
+    assert log_loss(target, given.test.mean, given.truth) == pytest.approx(-np.log(0.8))
+    labels = fitted(LABELS)
+    text = said(score_section, labels)
+    assert "modelAUCaccuracy" in text
+    assert "labelhas it, foundhas it, missedhas it not, wrong alarmhas it not, right" in text
+    assert "The log loss of toxic is" in said(certainty_section, labels)
+
+
+def test_probabilities_of_few_graphs_are_not_judged() -> None:
+    given = fitted(CLASSES)
+    assert given.test is not None
+    assert "Expected calibration error, the mean distance of the dots" in said(certainty_section, given)
+    few = given.test._replace(**{name: getattr(given.test, name)[:19] for name in ("graphs", "mean", "error")})
+    given = replace(given, test=few, baselines=[])
+    text = said(certainty_section, given)
+    assert "With 19 test graphs the probabilities cannot be checked: a plot needs 20 at least." in text
+    assert "Expected calibration error" not in text
+    assert "<svg" not in "".join(certainty_section(given))
 
 
 def test_texts_from_files_are_shown_and_do_nothing() -> None:
@@ -169,10 +222,11 @@ def test_unknown_targets_and_a_test_part_of_one_class() -> None:
     given = fitted(LABELS)
     y = given.dataset.y.copy()
     y[::2, 0] = np.nan
-    assert "area under the ROC curve" in said(score_section, replace(given, dataset=replace(given.dataset, y=y)))
+    told = said(score_section, replace(given, dataset=replace(given.dataset, y=y)))
+    assert "toxic: the area under the ROC curve is 1.000 on 10 test graphs." in told
     y[40:] = 1
     told = said(score_section, replace(given, dataset=replace(given.dataset, y=y)))
-    assert "The test part has too few classes or values to be scored." in told
+    assert "toxic: the test part has too few classes or values to be scored." in told
 
 
 def test_coverage_is_counted_on_the_test_part() -> None:
@@ -181,11 +235,12 @@ def test_coverage_is_counted_on_the_test_part() -> None:
     assert given.test is not None
     shifted = given.test._replace(mean=given.truth + 1)
     scores = np.arange(1, 51) / 10
-    text = said(certainty_section, replace(given, test=shifted, calibration=[scores, scores]))
-    assert "50 %100.0 %± 2.6± 2.6" in text  # the 26th of 50 scores
-    assert "95 %100.0 %± 4.9± 4.9" in text
-    text = said(certainty_section, replace(given, test=shifted, calibration=[scores / 10, scores / 10]))
-    assert "50 %0.0 %± 0.26" in text
+    text = said(certainty_section, replace(given, test=shifted, calibration=[scores, scores / 10]))
+    assert "logp: 20 of 20 test graphs (100 %) lie in their 90 % interval, which is the prediction ± 4.60." in text
+    assert "mass: 0 of 20 test graphs (0 %) lie in their 90 % interval, which is the prediction ± 0.460." in text
+    assert "50 %20 of 20 (100 %)± 2.60" in text  # the 26th of 50 scores
+    assert "95 %20 of 20 (100 %)± 4.90" in text
+    assert "50 %0 of 20 (0 %)± 0.260" in text
 
 
 def test_errors_and_uncertainties_pick_the_right_graphs() -> None:

@@ -34,6 +34,10 @@ def test_it_fits_the_window_and_says_nothing(browser: "Browser", tmp_path: Path,
             assert box["x"] + box["width"] <= width
         drawings = page.locator("figure > [role=img]").all()
         assert all(drawing.get_attribute("aria-label") for drawing in drawings)
+        small = "texts => texts.filter((text) => text.getBoundingClientRect().height < 11).length"
+        assert page.locator("figure svg > text").evaluate_all(small) == 0  # the scales below the drawings
+        first = page.locator("td:first-child").evaluate_all("cells => cells.map((cell) => cell.clientWidth)")
+        assert min(first) >= 80
         if width == WIDE:  # no table is cut
             cut = "tables => tables.filter((table) => table.scrollWidth > table.clientWidth).length"
             assert page.locator(".wide").evaluate_all(cut) == 0

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_curve
 
-from pfgnn.report.fit_plots import plot_histogram, plot_parity, plot_roc, reliability, roc
+from pfgnn.report.fit_certainty_section import chance_error
+from pfgnn.report.fit_plots import (
+    calibration_error,
+    plot_histogram,
+    plot_parity,
+    plot_reliability,
+    plot_roc,
+    reliability,
+    roc,
+)
 from pfgnn.report.fit_scores import coverages
 from pfgnn.report.html import inline_svg
 
@@ -20,19 +29,40 @@ def test_the_roc_curve_is_that_of_scikit_learn(seed: int) -> None:
     np.testing.assert_allclose(y, found)
 
 
-def test_reliability_counts_each_graph_once() -> None:
-    rows = reliability(np.array([0.0, 0.05, 0.5, 1.0]), np.array([False, True, True, True]))
-    assert rows == [(0.025, 0.5, 2), (0.5, 1.0, 1), (1.0, 1.0, 1)]
+def test_few_graphs_make_few_dots_and_each_graph_counts_once() -> None:
+    p = np.array([0.9, 0.1, 0.2, 0.8])
+    assert reliability(p, np.array([True, False, True, True])) == [(0.5, 0.75, 4)]
+    for graphs, dots in ((19, 1), (20, 2), (55, 5), (1000, 10)):
+        rows = reliability(np.linspace(0, 1, graphs), np.ones(graphs, dtype=bool))
+        assert len(rows) == dots
+        assert sum(count for _, _, count in rows) == graphs
+
+
+def test_each_dot_of_probabilities_has_its_number_of_graphs() -> None:
+    svg = inline_svg(plot_reliability([(0.2, 0.1, 11), (0.9, 1.0, 13)], "$red$", "molecules"), "a")
+    for words in (">11<", ">13<", "predicted probability of $red$", "share of molecules with $red$"):
+        assert words in svg
+
+
+def test_the_calibration_error_is_the_mean_distance_from_the_line(seed: int) -> None:
+    assert calibration_error([(0.2, 0.1, 10), (0.9, 0.6, 30)]) == pytest.approx((10 * 0.1 + 30 * 0.3) / 40)
+    rng = np.random.default_rng(seed)
+    p = rng.random(20_000)
+    right = calibration_error(reliability(p, rng.random(20_000) < p))
+    assert right == pytest.approx(chance_error(p), abs=0.008)  # ten dots, each with a standard error of 0.01 at most
+    assert chance_error(p[:30]) > 3 * chance_error(p)  # few graphs are off the line by chance
 
 
 def test_coverage_keeps_its_promise(seed: int) -> None:
     """Errors of the test and of the calibration come from the same distribution: 90 % asked, about 90 % got."""
     rng = np.random.default_rng(seed)
-    found = coverages(np.abs(rng.normal(size=(4000, 2))), [np.sort(np.abs(rng.normal(size=4000))) for _ in range(2)])
-    for asked, got, half in found:
-        assert got == pytest.approx(asked, abs=0.06)  # five standard errors of both samples
-        assert len(half) == 2
-    assert [asked for asked, _, _ in coverages(np.ones((3, 1)), [np.arange(9.0)])] == [0.5, 0.6, 0.7, 0.8, 0.9]
+    found = coverages(np.abs(rng.normal(size=4000)), np.sort(np.abs(rng.normal(size=4000))))
+    for coverage in found:
+        assert coverage.got == pytest.approx(coverage.asked, abs=0.06)  # five standard errors of both samples
+        assert coverage.graphs == 4000
+    unknown = np.array([1.0, np.nan, 9.0])
+    assert [of[:3] for of in coverages(unknown, np.arange(9.0))] == [(c, 1, 2) for c in (0.5, 0.6, 0.7, 0.8, 0.9)]
+    assert coverages(unknown[1:2], np.arange(9.0)) == []
 
 
 @pytest.mark.parametrize("values", [[], [np.nan], [3.0], [3.0, 3.0], [0.0, 1e9]])

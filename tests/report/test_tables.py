@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from tests.report.records import pair_counts, run, write
 
-from pfgnn.report.tables import Line, markdown, table_lines, tables_with_records
+from pfgnn.report.published import PUBLISHED
+from pfgnn.report.tables import Line, markdown, table_lines, table_numbers, tables_with_records
 
 
 def test_csl_shows_all_statistics_and_what_was_not_run(tmp_path: Path) -> None:
@@ -37,6 +38,29 @@ def test_both_rules_for_pairs_come_with_their_false_alarms(tmp_path: Path) -> No
         ("false alarms, reliable", "-", "0 of 2010", "2 of 10"),
         ("accuracy on relabelled graphs", "-", "25.00 ± 0.00", "2 of 10"),
     ]
+
+
+def test_a_program_gets_numbers(tmp_path: Path) -> None:
+    write(tmp_path, "table2", "pf-gnn", [run(0, fold, test={"accuracy": score}) for fold, score in enumerate((1, 0.9))])
+    counts = pair_counts(105, 1005, 21, 0, 0.25)
+    write(tmp_path, "table1", "sr25-gin-pf", [run(seed, pairs=counts) for seed in (3, 1)])
+    by_column = {line["column"]: line for line in table_numbers(tmp_path, "table2") if line["row"] == "PF-GNN"}
+    assert by_column["mean"] == {
+        "row": "PF-GNN",
+        "column": "mean",
+        "paper": {"value": 100.0, "std": None, "source": None},
+        "measured": {"mean": 95.0, "std": pytest.approx(7.0711, abs=1e-4), "n": 2, "seeds": [0]},
+        "runs": {"done": 2, "planned": 20},
+    }
+    assert by_column["max"]["measured"] == {"max": 100.0, "n": 2, "seeds": [0]}
+    pairs = {line["column"]: line for line in table_numbers(tmp_path, "table1") if line["row"] == "SR25, GIN + PF"}
+    assert pairs["false alarms of that rule"]["measured"] == {"total": 2010, "of": 2010, "n": 2, "seeds": [1, 3]}
+    assert pairs["told apart, paper's rule"]["paper"] == {"value": 100.0, "std": 0.0, "source": None}
+    (time,) = [
+        line for line in table_numbers(tmp_path, "table13") if (line["row"], line["column"]) == ("ZINC, [6]", "time")
+    ]
+    assert (time["paper"]["value"], time["measured"], time["runs"]) == (8.92, None, None)
+    assert all(table_numbers(tmp_path, name) for name in PUBLISHED)  # every printed cell is a number
 
 
 def test_a_column_that_only_the_paper_has_is_shown(tmp_path: Path) -> None:

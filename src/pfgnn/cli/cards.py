@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pfgnn.cli.console import console, make_table
+from pfgnn.cli.console import Json, console, make_table, print_json
 from pfgnn.cli.train import Directory
 
 LIMITS = "meant for graphs like those of the training data; nothing is known of others"
@@ -13,15 +13,22 @@ LIMITS = "meant for graphs like those of the training data; nothing is known of 
 
 def cards(
     name: Annotated[str | None, typer.Argument(help="Model whose card is printed; by default all are listed.")] = None,
+    json: Json = False,
 ) -> None:
     """List the trained models that come with pfgnn, or print the card of one."""
     from pfgnn.experiments.pretrained import CARD, card_summary, pretrained_folder, pretrained_models
 
     if name is not None:
         text = (pretrained_folder(name) / CARD).read_text(encoding="utf-8")
+        if json:
+            print_json({"name": name, "card": text})
+            return
         console.print(text, markup=False, highlight=False, soft_wrap=True, end="")
         return
     models = pretrained_models()
+    if json:
+        print_json([{"name": known, "about": card_summary(folder)} for known, folder in models.items()])
+        return
     if not models:
         console.print("No trained model comes with this version of pfgnn. `pfgnn pack` makes one from a run.")
         return

@@ -5,17 +5,32 @@ import re
 
 from rich.markup import escape
 
-from pfgnn.cli.console import console, make_table
+from pfgnn.cli.console import Json, console, make_table, print_json
 
 
-def parts() -> None:
+def parts(json: Json = False) -> None:
     """List the parts of a model, with their names in a config."""
     from pfgnn.model.registries import SETTINGS
 
-    shown = make_table("setting", "name", "class", "what it is")
-    for setting, registry in SETTINGS.items():
-        for place, (name, made) in enumerate(registry.items()):
-            first = (inspect.getdoc(made) or "").partition("\n")[0]
-            plain = re.sub(r":\w+:`(?:\w+\.)*(\w+)`", r"\1", first)  # cross-references as plain names
-            shown.add_row("" if place else f"model.{setting}", name, made.__name__, escape(plain))
+    found = [
+        {"setting": f"model.{setting}", "name": name, "class": made.__name__, "about": _first_line(made)}
+        for setting, registry in SETTINGS.items()
+        for name, made in registry.items()
+    ]
+    if json:
+        print_json(found)
+        return
+    shown = make_table("name", "what it is")
+    setting = ""
+    for part in found:
+        if part["setting"] != setting:
+            setting = part["setting"]
+            shown.add_section()
+            shown.add_row(setting, "")
+        shown.add_row(f"  {part['name']}", escape(f"{part['about']} Class {part['class']}."))
     console.print(shown)
+
+
+def _first_line(part: object) -> str:
+    """The first line of a part's docstring, with cross-references as plain names."""
+    return re.sub(r":\w+:`(?:\w+\.)*(\w+)`", r"\1", (inspect.getdoc(part) or "").partition("\n")[0])

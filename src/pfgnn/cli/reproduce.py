@@ -1,6 +1,8 @@
 """The command reproduce."""
 
+import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from pfgnn.experiments.plan import Job
     from pfgnn.experiments.run_progress import Running
 
-RECORDED = Path("results")  # of a checkout: where times are looked for if --results is another folder
+RECORDED = Path("results")  # in the folder of a checkout: where times are looked for beside --results
 
 
 def reproduce(
@@ -38,14 +40,23 @@ def reproduce(
 ) -> None:
     """Run what is missing in a table, continue what was stopped, and print our numbers beside the paper's.
 
-    Tells first how long the missing runs took when they were recorded.
+    Tells first how long the missing runs took when they were recorded, and on which device. These times are read from
+    the folder of the records, and from results/ in the current folder, which a checkout of pfgnn has.
     """
     from pfgnn.experiments import reproduce as running
     from pfgnn.experiments.shipped import CONFIGS
 
     columns = bar_columns("{task.description}", "{task.fields[note]}", elapsed=True)
-    with going_on(), Progress(*columns, console=console, speed_estimate_period=float("inf")) as bar:
+    bar = Progress(*columns, console=console, speed_estimate_period=float("inf"))
+    with going_on(), ExitStack() as shown:
         bars = _Bars(bar, name)
+
+        def begin(missing: "Sequence[Job]") -> None:
+            """Show the bar now: all arguments are checked, and there is something to do."""
+            if missing:
+                _say_expected(missing, results, jobs, _own_device(device, jobs, threads))
+                shown.enter_context(bar)
+
         failures = running.reproduce(
             name,
             out=results,
@@ -56,7 +67,7 @@ def reproduce(
             seeds=seeds,
             device=device,
             threads=threads,
-            begin=lambda missing: _say_expected(missing, results, jobs),
+            begin=begin,
             progress=bars.count,
             watch=bars.watch,
         )
@@ -67,25 +78,51 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _say_expected(missing: "Sequence[Job]", results: Path, jobs: int) -> None:
-    """Print how long the missing runs took when they were recorded."""
+def _own_device(device: str, jobs: int, threads: int | None) -> str:
+    """The name of the device that the runs will have, as records have it."""
+    import torch
+
+    from pfgnn.experiments.provenance import device_name
+    from pfgnn.training.devices import check_device
+
+    given = threads or (1 if jobs > 1 or "OMP_NUM_THREADS" not in os.environ else torch.get_num_threads())
+    return device_name(torch.device(check_device(device)), given)
+
+
+def _say_expected(missing: "Sequence[Job]", results: Path, jobs: int, own: str) -> None:
+    """Print how long the missing runs took when they were recorded.
+
+    Args:
+        missing: The runs that have to be done.
+        results: Folder of the records.
+        jobs: How many runs at the same time.
+        own: Name of the device of these runs. Times of other devices are no forecast for it.
+    """
     from pfgnn.experiments.run_progress import expected_time
 
-    if not missing:
-        return
     rows: dict[Path, list[Path]] = {}
     for job in missing:
         rows.setdefault(job.results.relative_to(results), []).append(job.directory)
-    found = expected_time(rows, [results, RECORDED])
+    places = list(dict.fromkeys([results, RECORDED]))
+    found = expected_time(rows, places)
+    where = " or ".join(f"{place}/" for place in places)
     said = f"{len(missing)} {'run is' if len(missing) == 1 else 'runs are'} missing."
     if found.runs:
         of = f"{found.runs} of them" if found.unknown else "It" if found.runs == 1 else "They"
-        at_once = f" with {jobs} at a time" if jobs > 1 else ""
-        time = f"{duration(found.seconds / min(jobs, found.runs))} of training and tests{at_once}"
-        said += f" {of} should need about {time}, as recorded on {' and '.join(found.devices)}."
+        if found.devices == (own,):
+            at_once = f" with {jobs} at a time" if jobs > 1 else ""
+            time = f"{duration(found.seconds / min(jobs, found.runs))} of training and tests{at_once}"
+            # Records name a GPU, but of a CPU only the threads.
+            which = "; that CPU may be faster or slower than this one" if own.startswith("CPU") else ""
+            said += f" {of} should need about {time}, as recorded on {own}{which}."
+        else:
+            after = ", one after another" if found.runs > 1 else ""
+            said += f" {of} took {duration(found.seconds)} of training and tests{after}, on another device: "
+            said += f"{' and '.join(found.devices)}. Here it is {own}, and it may take much more or less time."
     if found.unknown:
         of = f"the other {found.unknown}" if found.runs else "it" if len(missing) == 1 else "them"
-        said += f" No time is recorded for {of}."
+        elsewhere = "" if RECORDED.exists() else "; a checkout of pfgnn has records, so start from its folder"
+        said += f" No time is recorded for {of} in {where}{elsewhere}."
     console.print(said, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -55,13 +55,13 @@ def report(
     json: Json = False,
 ) -> None:
     """Print tables with the paper's numbers and ours. With --out, write them as Markdown with plots."""
-    from pfgnn.report.tables import markdown, table_lines, tables_with_records
+    from pfgnn.report.tables import markdown, table_lines, table_numbers, tables_with_records
 
     chosen = names or tables_with_records(results)
     if not chosen:
         raise InputError(f"{results} must hold records, which `pfgnn reproduce NAME` writes, but it holds none")
     if json:
-        print_json({name: [line._asdict() for line in table_lines(results, name)] for name in chosen})
+        print_json({name: table_numbers(results, name) for name in chosen})
     else:
         for name in chosen:
             print_table(results, name)

@@ -12,6 +12,7 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns, fitting
+from pfgnn.cli.configs import config_names
 from pfgnn.cli.console import Json, console, make_table, print_json
 from pfgnn.cli.stopping import going_on
 from pfgnn.cli.threads import Threads, use_threads
@@ -38,7 +39,11 @@ Directory = Annotated[Path, typer.Argument(help="Run directory of `pfgnn train`,
 
 def train(
     config: Annotated[
-        Path, typer.Argument(help="Config file (YAML), or name of a config that `pfgnn configs` lists, such as csl.")
+        Path,
+        typer.Argument(
+            help="Config file (YAML), or name of a config that `pfgnn configs` lists, such as csl.",
+            autocompletion=config_names,
+        ),
     ],
     out: Annotated[Path | None, typer.Option(help="Run directory to write; by default runs/CONFIG-seedN.")] = None,
     settings: Annotated[

@@ -119,9 +119,14 @@ class GraphBatch:
         return cls(edge_index, batch, num_graphs, x, edge_attr, graph_key=graph_key, node_key=node_key)
 
     @classmethod
-    def from_pyg(cls, data: "Data") -> "GraphBatch":
-        """Make a batch from a PyG ``Data`` or ``Batch``, with its x, edge_attr, y, pos and graph_key if present."""
-        own = {name: getattr(data, name, None) for name in ("x", "edge_attr", "batch", "graph_key", "y", "pos")}
+    def from_pyg(cls, data: "Data", inputs_only: bool = False) -> "GraphBatch":
+        """Make a batch from a PyG ``Data`` or ``Batch``, with its x, edge_attr, y, pos and graph_key if present.
+
+        Args:
+            data: The graphs.
+            inputs_only: Whether to leave out y and pos, which no model reads.
+        """
+        own = {name: getattr(data, name, None) for name in ("x", "edge_attr", "batch", "graph_key")}
         x, batch = own["x"], own["batch"]
         if x is None and batch is None and data.num_nodes is not None:
             device = None if data.edge_index is None else data.edge_index.device
@@ -130,7 +135,7 @@ class GraphBatch:
         made = cls.from_tensors(
             x, data.edge_index, own["edge_attr"], batch, batch_size=batch_size, graph_key=own["graph_key"]
         )
-        return made.with_fields(y=own["y"], pos=own["pos"])
+        return made if inputs_only else made.with_fields(y=getattr(data, "y", None), pos=getattr(data, "pos", None))
 
     @property
     def num_nodes(self) -> int:
@@ -230,7 +235,8 @@ def as_batch(
     for name, value in given.items():
         if value is not None:
             raise InputError(f"{name} must not be given together with a {type(x).__name__}, which has its own")
-    graph = x if isinstance(x, GraphBatch) else GraphBatch.from_pyg(x)
+    # torch.compile would compile again for each shape of a field that is read, so only those that count are.
+    graph = x if isinstance(x, GraphBatch) else GraphBatch.from_pyg(x, inputs_only=True)
     keys = {"graph_key": (graph_key, graph.num_graphs), "node_key": (node_key, graph.num_nodes)}
     own = {name: check_key(name, key, length) for name, (key, length) in keys.items() if key is not None}
     return graph.with_fields(**own) if own else graph

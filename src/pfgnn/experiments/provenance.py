@@ -13,14 +13,23 @@ import pfgnn
 
 def provenance(device: torch.device) -> dict[str, str | None]:
     """The commit, the versions and the name of the device, for the record of a run."""
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     return {
         "commit": commit(),
         "python": platform.python_version(),
         "pfgnn": pfgnn.__version__,
         **{package: version(package) for package in ("torch", "torch_geometric", "numpy")},
-        "device": name,
+        "device": device_name(device, torch.get_num_threads()),
     }
+
+
+def device_name(device: torch.device, threads: int) -> str:
+    """The name of a device, as records have it.
+
+    Args:
+        device: The device.
+        threads: Number of CPU threads that torch computes with.
+    """
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {threads} threads"
 
 
 def commit(source: Path = Path(pfgnn.__file__).parent) -> str | None:

@@ -91,6 +91,10 @@ def reproduce(
     """
     check_positive("jobs", jobs)
     waiting = deque(plan(name, out=out, runs=runs, configs=configs, rows=rows, seeds=seeds))
+    if waiting:
+        from pfgnn.training.devices import check_device  # imported here because it is slow
+
+        check_device(device)  # otherwise each run would fail for the same reason
     total, done = len(waiting), 0
     failures: list[Failure] = []
     active: list[tuple[Job, subprocess.Popen[bytes]]] = []

@@ -89,7 +89,8 @@ def _check_seed(seed: int | Tensor, device: torch.device) -> Tensor:
                 f"seed must be an int64 scalar, but it has dtype {seed.dtype}, shape {list(seed.shape)}"
             )
         return seed.to(device)
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+    # torch.compile cannot ask an int for its attributes.
+    if isinstance(seed, bool) or not (isinstance(seed, int) or hasattr(seed, "__index__")):
         raise InputTypeError(f"seed must be an int, but it is {seed!r}")
     if not -(2**63) <= seed < 2**63:
         raise InputError(f"seed must fit into 64 bits, but it is {seed}")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
@@ -12,11 +13,14 @@ from pfgnn.report.metrics_reader import Line
 from pfgnn.report.picture import save_picture
 
 LABELS = {"loss": "loss in training", "validation": "metric in validation"}
-STYLES = {"loss": "--", "validation": "-"}
+WINDOW = 9  # of the running median
+SPAN = 3  # values that differ by a larger factor have a logarithmic axis
 SMOOTHED_FROM = 30  # with fewer points a running median would hide what is there
 
+Runs = Mapping[str, Sequence[Sequence[Line]]]  # metrics of the runs, by the name of their group
 
-def running_median(values: npt.NDArray[np.float64], window: int = 9) -> npt.NDArray[np.float64]:
+
+def running_median(values: npt.NDArray[np.float64], window: int = WINDOW) -> npt.NDArray[np.float64]:
     """The median of each value and its neighbours up to half a window away.
 
     Values that are not finite are left out. If none is left, the median is NaN.
@@ -25,55 +29,82 @@ def running_median(values: npt.NDArray[np.float64], window: int = 9) -> npt.NDAr
     return np.array([np.median(of[np.isfinite(of)]) if np.isfinite(of).any() else np.nan for of in near])
 
 
-def draw_training(runs: Mapping[str, Sequence[Sequence[Line]]]) -> Figure:
-    """Draw training loss (dashed) and validation metric by epoch.
+def draw_training(runs: Runs) -> Figure:
+    """Draw the training loss by epoch, and below it the validation metric if there is one.
+
+    They have axes of their own, because their units differ.
+
+    Args:
+        runs: See :func:`draw_curve`.
+    """
+    keys = [key for key in LABELS if key == "loss" or _values(runs, key).size]
+    figure = Figure(figsize=(7, 1 + 3 * len(keys)), layout="constrained")
+    for axes, key in zip(figure.subplots(len(keys), 1, sharex=True, squeeze=False)[:, 0], keys, strict=True):
+        _draw(axes, runs, key, LABELS[key])
+    for axes in figure.axes[:-1]:
+        axes.set_xlabel("")
+    return figure
+
+
+def draw_curve(runs: Runs, key: str, label: str) -> Figure:
+    """Draw one number of the training by epoch.
 
     Few points are drawn as they are. From 30 points on, the single values are faint and their running median is bold.
 
     Args:
         runs: Metrics of the runs, by the name of their group. Each group has a colour.
+        key: "loss" or "validation".
+        label: What it is, with its unit, for the axis.
     """
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
-    drawn: dict[str, list[npt.NDArray[np.float64]]] = {}  # finite values by what they are
-    for number, (name, group) in enumerate(runs.items()):
-        named = set()
-        for lines in group:
-            epochs = np.array([line["epoch"] for line in lines], dtype=float)
-            for key, style in STYLES.items():
-                values = np.array([line[key] for line in lines], dtype=float)
-                finite = values[np.isfinite(values)]
-                if not finite.size:  # such as a run without a validation part
-                    continue
-                hidden = " " if name.startswith("_") else ""  # matplotlib leaves out labels that begin with _
-                label = None if key in named else f"{hidden}{name}: {LABELS[key]}"
-                named.add(key)
-                drawn.setdefault(key, []).append(finite)
-                smooth = finite.size >= SMOOTHED_FROM
-                if smooth:
-                    axes.plot(epochs, values, style, color=f"C{number}", linewidth=0.6, alpha=0.15)
-                    values = running_median(values)
-                marker = "" if smooth else "."
-                axes.plot(epochs, values, style, color=f"C{number}", linewidth=1.2, marker=marker, label=label)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="epoch", ylabel=", ".join(LABELS[key] for key in STYLES if key in drawn))
-    if drawn:
-        for text in axes.legend(frameon=False).get_texts():
-            text.set_parse_math(False)  # a $ in a name is no formula
-        if min(values.min() for of in drawn.values() for values in of) > 0:
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.yaxis.set_major_formatter("{x:g}")
-            axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.spines[["top", "right"]].set_visible(False)
+    figure = Figure(figsize=(4.2, 3.4), layout="constrained")
+    _draw(figure.subplots(), runs, key, label)
     return figure
 
 
-def plot_training(runs: Mapping[str, Sequence[Sequence[Line]]], path: Path) -> None:
+def _values(runs: Runs, key: str) -> npt.NDArray[np.float64]:
+    """All finite values of a number."""
+    values = np.array([line[key] for group in runs.values() for lines in group for line in lines], dtype=float)
+    return values[np.isfinite(values)]
+
+
+def _draw(axes: Axes, runs: Runs, key: str, label: str) -> None:
+    for number, (name, group) in enumerate(runs.items()):
+        # Matplotlib leaves out labels that begin with _.
+        legend: str | None = f" {name}" if name.startswith("_") else name
+        for lines in group:
+            epochs = np.array([line["epoch"] for line in lines], dtype=float)
+            values = np.array([line[key] for line in lines], dtype=float)
+            count = int(np.isfinite(values).sum())
+            if not count:  # such as a run without a validation part
+                continue
+            smooth = count >= SMOOTHED_FROM
+            if smooth:
+                axes.plot(epochs, values, color=f"C{number}", linewidth=0.6, alpha=0.3)
+                values = running_median(values)
+            marker = "" if smooth else "."
+            axes.plot(epochs, values, color=f"C{number}", linewidth=1.2, marker=marker, label=legend)
+            legend = None
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("epoch")
+    axes.set_ylabel(label, parse_math=False)  # a $ in a name is no formula
+    axes.spines[["top", "right"]].set_visible(False)
+    drawn = _values(runs, key)
+    if not drawn.size:
+        return
+    for text in axes.legend(frameon=False, fontsize="small").get_texts():
+        text.set_parse_math(False)
+    if drawn.min() > 0 and drawn.max() > SPAN * drawn.min():
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def plot_training(runs: Runs, path: Path) -> None:
     """Write a picture of :func:`draw_training`.
 
     Args:
-        runs: See :func:`draw_training`.
+        runs: See :func:`draw_curve`.
         path: Picture to write.
     """
     save_picture(draw_training(runs), path)

@@ -9,13 +9,16 @@ from pfgnn.data.molecules import FEATURES
 from pfgnn.experiments.explain import Explanation
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.smiles import rdkit_modules
+from pfgnn.report.fit_numbers import decimals, fixed
 from pfgnn.report.layout import place_nodes
 from pfgnn.report.markup import escaped
-from pfgnn.report.shades import ERRORS, WEAK, Shades, choose_shades, full_colour, rgb
+from pfgnn.report.shades import Shades, choose_shades, mix, rgb
 
 SIZE = 480  # width of a picture
 HEIGHT = 400  # of the graph in it
 LEGEND = 54  # height of the legend below the graph
+STRIPES = 30  # of the scale in the legend
+LEGEND_FONT = 18  # at least 11 pixels where three pictures stand side by side on a page
 NUMBERED = 100  # most vertices that are numbered
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 
@@ -50,21 +53,31 @@ def _strongest(found: Explanation, output: int, count: int = 3) -> str:
     """The most important vertices in words, for those who cannot see the colours."""
     mean = found.vertices.mean[:, output]
     order = [v for v in mean.abs().argsort(descending=True, stable=True).tolist() if math.isfinite(float(mean[v]))]
+    what = "vertex" if found.smiles is None else "atom"
     if not order:
-        return "No vertex can be removed."
-    return "Most important: " + ", ".join(f"vertex {v} ({float(mean[v]):+.3g})" for v in order[:count]) + "."
+        return f"No {what} can be removed."
+    return "Most important: " + ", ".join(f"{what} {v} ({float(mean[v]):+.3g})" for v in order[:count]) + "."
 
 
 def _legend(shades: Shades) -> str:
+    """A scale from what lowers the prediction most to what raises it most."""
+    y, step = HEIGHT + 8, (SIZE - 16) / STRIPES
+    largest = fixed(shades.largest, decimals(shades.largest))
     cells = []
-    for x, y, colour, text in (
-        (8, HEIGHT + 6, rgb(full_colour(True)), f"raises it by {shades.largest:.3g}"),
-        (SIZE / 2, HEIGHT + 6, rgb(full_colour(False)), f"lowers it by {shades.largest:.3g}"),
-        (8, HEIGHT + 30, "white", f"under {100 * WEAK:g} % of that, or within {ERRORS:g} standard errors of 0"),
+    for stripe in range(STRIPES):
+        share = (2 * stripe + 1) / STRIPES - 1  # from -1 to 1
+        fill = rgb(mix(share))
+        x, width = 8 + stripe * step, step + 0.5  # a little too wide, so that no gap shows
+        cells.append(f"<rect x='{x:.1f}' y='{y}' width='{width:.1f}' height='14' fill='{fill}'/>")
+    cells.append(f"<rect x='8' y='{y}' width='{SIZE - 16}' height='14' fill='none' stroke='#666'/>")
+    for place, anchor, text in (
+        (8, "start", f"lowers it by {largest}"),
+        (SIZE / 2, "middle", "0"),
+        (SIZE - 8, "end", f"raises it by {largest}"),
     ):
         cells.append(
-            f"<rect x='{x:g}' y='{y}' width='15' height='15' fill='{colour}' stroke='#666'/>"
-            f"<text x='{x + 21:g}' y='{y + 13}' {FONT} font-size='14' fill='#222'>{escaped(text)}</text>"
+            f"<text x='{place:g}' y='{y + 34}' {FONT} font-size='{LEGEND_FONT}' text-anchor='{anchor}' fill='#222'>"
+            f"{escaped(text)}</text>"
         )
     return "".join(cells)
 

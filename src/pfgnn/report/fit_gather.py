@@ -1,6 +1,7 @@
 """Gather from a model folder what its page shows."""
 
 import csv
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.labels import IDENTIFIER
 from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError
-from pfgnn.experiments.explain import explain_prepared
+from pfgnn.experiments.explain import Explanation, explain_prepared
 from pfgnn.experiments.fit_baselines import BACKBONE, Baseline
 from pfgnn.experiments.model_folder import DATA, PARTS, REJECTS, TEST
 from pfgnn.experiments.predict import TrainedRun
@@ -18,11 +20,15 @@ from pfgnn.experiments.prediction_table import output_columns
 from pfgnn.experiments.run_directory import CONFIG, read_record
 from pfgnn.files import read_text, reading
 from pfgnn.graphs.arrays import IntArray
+from pfgnn.report.fit_unlike import Unlike, compare_with_training
 from pfgnn.report.fitted import (
+    GRAPHS,
+    MOLECULES,
     Doubles,
     Fitted,
     Picture,
     Tested,
+    Words,
     graph_errors,
     graph_uncertainty,
     target_scale,
@@ -30,10 +36,13 @@ from pfgnn.report.fitted import (
 from pfgnn.report.metrics_reader import read_metrics
 from pfgnn.report.survey import survey
 
-PICTURES = 4  # of each kind
+PICTURES = 3  # of each kind, as many as stand side by side
 DRAWS = 4  # of an explanation
 MOST_PARTS = 400  # vertices and edges of a graph that is drawn
 MOST_GRAPHS, MOST_VERTICES = 20_000, 100  # of a dataset in which duplicates are looked for
+# How the facts of a fit tell which column is the target.
+CHOSEN = re.compile(r"(?s)(['\"]?)(?P<name>.*)\1, (as you chose|the only column that can be one.*)")
+LINE = "line"  # the column that says in which line of the input a graph is
 NOISE = 1e-6  # uncertainties below this, as shares of the target's deviation, are rounding errors
 
 
@@ -64,7 +73,8 @@ def gather_fitted(folder: Path, baselines: Sequence[Baseline] = (), device: str 
         about = {"parts drawn": facts.split} | {key: said for key, said in facts.about.items() if key != "source"}
         if facts.source:
             source, about = Path(facts.source).name, {"file": facts.source, **about}
-    targets = () if dataset.task.loss in CLASS_LOSSES else dataset.task.targets[:3]  # the names of classes are no title
+    target = find_target(dataset, about.get("target column", ""))
+    targets = [target] if target else [] if dataset.task.loss in CLASS_LOSSES else list(dataset.task.targets[:3])
     classes, wl_classes = find_classes(dataset)
     calibrated = run.calibration is not None and dataset.task.loss == "l1"
     return Fitted(
@@ -85,7 +95,23 @@ def gather_fitted(folder: Path, baselines: Sequence[Baseline] = (), device: str 
         rejects=read_text(folder / REJECTS).splitlines() if (folder / REJECTS).exists() else [],
         about=about,
         folder=str(folder),
+        target=target,
     )
+
+
+def find_target(dataset: Dataset, told: str) -> str:
+    """The name of the target of a task with classes; "" if it is not known.
+
+    Args:
+        dataset: Its task has the names of the classes, or of the target.
+        told: How the facts of the fit tell the target column.
+    """
+    if dataset.task.loss not in CLASS_LOSSES:
+        return ""
+    if len(dataset.task.targets) == 1 < dataset.task.outputs:
+        return dataset.task.targets[0]
+    found = CHOSEN.fullmatch(told)
+    return found["name"] if found else ""
 
 
 def find_classes(dataset: Dataset) -> tuple[IntArray | None, IntArray | None]:
@@ -114,13 +140,30 @@ def read_test(path: Path, names: Sequence[str]) -> Tested:
         values: Doubles = np.array([[float(row[of] or "nan") for of in place.values()] for row in rows])
         graphs = np.array([int(row[0]) for row in rows])
     pairs = values.reshape(len(rows), len(names), 2)
-    return Tested(graphs, pairs[..., 0], pairs[..., 1])
+    given = min(place.values())
+    return Tested(graphs, pairs[..., 0], pairs[..., 1], read_labels(header[:given], [row[:given] for row in rows]))
+
+
+def read_labels(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """What each graph is called in the input: its id, its line, or both; empty if the table has neither.
+
+    Args:
+        header: Names of the columns that come from the input, the number of the graph first.
+        rows: Their cells.
+    """
+    line = next((place for place, name in enumerate(header) if place and name == LINE), None)
+    own = next((place for place, name in enumerate(header) if place and name and IDENTIFIER.fullmatch(name)), None)
+    if line is None:
+        return [] if own is None else [row[own] for row in rows]
+    return [f"{row[own]} (line {row[line]})" if own is not None and row[own] else f"line {row[line]}" for row in rows]
 
 
 def choose_pictures(
     run: TrainedRun, dataset: Dataset, test: Tested, smiles: Sequence[str], count: int = PICTURES
 ) -> list[Picture]:
-    """Explain the worst and the most uncertain test graphs. Large graphs are left out.
+    """Explain the worst and the most uncertain test graphs, and of numbers those least like the training graphs.
+
+    Large graphs are left out.
 
     Args:
         run: The model.
@@ -135,8 +178,13 @@ def choose_pictures(
     small = (dataset.node_counts + dataset.edge_counts // 2)[test.graphs] <= MOST_PARTS
     worst = np.where(np.isnan(errors).all(1) | ~small, -np.inf, np.nanmax(np.nan_to_num(errors, nan=-np.inf), axis=1))
     unsure = np.where(small, graph_uncertainty(task, test, scale), -np.inf)
-    found = []
-    for why, badness, least in (("worst", worst, 0.0), ("uncertain", unsure, NOISE)):
+    kinds = [("worst", worst, 0.0), ("uncertain", unsure, NOISE)]
+    unlike = compare_with_training(run, dataset, test.graphs) if task.loss == "l1" else None
+    if unlike is not None:
+        kinds.append(("unlike", np.where(small, unlike.distance, -np.inf), 0.0))
+    words, found = MOLECULES if smiles else GRAPHS, []
+    explained: dict[int, Explanation] = {}
+    for why, badness, least in kinds:
         for row in np.argsort(-badness, kind="stable")[:count].tolist():
             if badness[row] <= least:
                 continue
@@ -144,11 +192,28 @@ def choose_pictures(
                 output = int(test.mean[row].argmax())  # the class that is predicted
             else:
                 output = int(np.nan_to_num(errors[row], nan=-1.0).argmax())
-            number = int(test.graphs[row])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # the graph may be larger than all training graphs
-                explained = explain_prepared(run, run.prepare(dataset.subset([number])), DRAWS)
-            if smiles and run.needs.molecules is not None:
-                explained = explained._replace(smiles=smiles[number], features=run.needs.molecules)
-            found.append(Picture(row, why, output, explained))
+            if row not in explained:
+                explained[row] = _explain(run, dataset, int(test.graphs[row]), smiles)
+            note = differences(unlike, row, words) if unlike is not None and why == "unlike" else ""
+            found.append(Picture(row, why, output, explained[row], note))
     return found
+
+
+def _explain(run: TrainedRun, dataset: Dataset, number: int, smiles: Sequence[str]) -> Explanation:
+    """The explanation of one graph."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the graph may be larger than all training graphs
+        found = explain_prepared(run, run.prepare(dataset.subset([number])), DRAWS)
+    if smiles and run.needs.molecules is not None:
+        return found._replace(smiles=smiles[number], features=run.needs.molecules)
+    return found
+
+
+def differences(unlike: Unlike, row: int, words: Words) -> str:
+    """How a test graph differs from the training graphs, in words."""
+    said = f"{unlike.distance[row]:.1f} times as far from its nearest training {words.graphs} as is usual."
+    if unlike.larger[row]:
+        said += f" It has more {words.vertices} than any training {words.graph}."
+    if unlike.new[row]:
+        said += f" It has a kind of {words.vertex} that no training {words.graph} has."
+    return said

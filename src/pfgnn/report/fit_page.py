@@ -6,9 +6,12 @@ from pathlib import Path
 from pfgnn.experiments.fit_baselines import make_baselines
 from pfgnn.experiments.model_folder import TEST
 from pfgnn.files import write_text
-from pfgnn.report.fit_data_sections import data_section, graph_section, settings_section
+from pfgnn.report.fit_certainty_section import certainty_section
+from pfgnn.report.fit_data_sections import data_section, settings_section
 from pfgnn.report.fit_gather import gather_fitted, read_smiles
-from pfgnn.report.fit_sections import certainty_section, learning_section, score_section
+from pfgnn.report.fit_graph_section import graph_section
+from pfgnn.report.fit_learning_section import learning_section
+from pfgnn.report.fit_score_section import score_section
 from pfgnn.report.fitted import Fitted
 from pfgnn.report.html import element, page
 from pfgnn.training.metrics_file import Status

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from pfgnn.report.markup import NOT_XML
 
 MOST_POINTS = 2000  # of a plot; more would make the page large, and nobody could tell them apart
-BINS = 10  # of predicted probabilities
+PER_DOT, MOST_DOTS = 10, 10  # least number of graphs of a dot of predicted probabilities, and most dots
 MOST_BINS = 30  # of other numbers
 OWN, GUIDE = "#1f4e79", "#999999"
 
@@ -99,38 +99,60 @@ def roc(scores: Doubles, positive: npt.NDArray[np.bool_]) -> tuple[Doubles, Doub
     return tuple(np.concatenate([[0.0], of / max(of[-1], 1)]) for of in (wrong, found))  # type: ignore[return-value]
 
 
-def plot_coverage(asked: Doubles, got: Doubles, graphs: int) -> Figure:
+def plot_coverage(asked: Doubles, got: Doubles, graphs: int, name: str) -> Figure:
     """The share of test graphs whose interval holds the truth, against the share that was asked for.
 
     Args:
         asked: Coverages that were asked for.
         got: Coverages on the test graphs.
         graphs: Number of test graphs, for the bars: two standard errors.
+        name: Name of the target.
     """
     figure, axes = _axes()
     axes.plot([0, 1], [0, 1], color=GUIDE, linewidth=1)
     axes.errorbar(asked, got, 2 * np.sqrt(asked * (1 - asked) / graphs), fmt="o", color=OWN, markersize=4, capsize=2)
     axes.set(xlim=(0.4, 1.02), ylim=(0.3, 1.02))
-    _label(axes, "coverage asked for", "coverage on the test graphs")
+    _label(axes, "coverage asked for", "coverage in the test", name)
     return figure
 
 
 def reliability(p: Doubles, truth: npt.NDArray[np.bool_]) -> list[tuple[float, float, int]]:
-    """Of each bin of probabilities that is not empty: mean probability, share of positive graphs, number of graphs."""
-    bins = np.minimum((p * BINS).astype(int), BINS - 1)
-    return [
-        (float(p[of].mean()), float(truth[of].mean()), int(of.sum())) for b in range(BINS) if (of := bins == b).any()
-    ]
+    """Graphs with similar probabilities: mean probability, share of positive graphs, number of graphs.
+
+    Few graphs make few groups: each has 10 graphs at least, and there are 10 groups at most.
+
+    Args:
+        p: Predicted probabilities, [R].
+        truth: Whether each graph is positive, [R].
+    """
+    groups = np.array_split(np.argsort(p, kind="stable"), max(min(len(p) // PER_DOT, MOST_DOTS), 1))
+    return [(float(p[of].mean()), float(truth[of].mean()), len(of)) for of in groups if len(of)]
 
 
-def plot_reliability(rows: Sequence[tuple[float, float, int]]) -> Figure:
-    """The share of positive graphs against the predicted probability, see :func:`reliability`."""
+def calibration_error(rows: Sequence[tuple[float, float, int]]) -> float:
+    """The expected calibration error: mean distance between probability and share, over the graphs."""
+    return sum(count * abs(p - share) for p, share, count in rows) / sum(count for _, _, count in rows)
+
+
+def plot_reliability(rows: Sequence[tuple[float, float, int]], name: str, graphs: str) -> Figure:
+    """The share of positive graphs against the predicted probability, see :func:`reliability`.
+
+    Args:
+        rows: The dots.
+        name: What the probability is of.
+        graphs: What the graphs are called.
+    """
     figure, axes = _axes()
     axes.plot([0, 1], [0, 1], color=GUIDE, linewidth=1)
     p, share, count = (np.array(column) for column in zip(*rows, strict=True))
     axes.errorbar(p, share, 2 * np.sqrt(p * (1 - p) / count), fmt="o", color=OWN, markersize=4, capsize=2)
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-    _label(axes, "predicted probability", "share of graphs")
+    for x, y, n in rows:
+        right = x < 0.8  # on the side of the dot where there is more room
+        side = "left" if right else "right"
+        shift = (5 if right else -5, 3)
+        axes.annotate(f"{n}", (x, y), shift, textcoords="offset points", ha=side, fontsize="small", color="#333333")
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.06), aspect="equal")
+    _label(axes, f"predicted probability of {name}", f"share of {graphs} with {name}")
     return figure
 
 

@@ -1,6 +1,8 @@
-"""Test errors with their uncertainty, and coverages of intervals."""
+"""Test errors with their uncertainty, and coverages of intervals. Each target is scored by itself."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,15 +10,35 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pfgnn.data.task import Task
+from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.calibration import conformal_quantile
-from pfgnn.training.metrics import higher_is_better, score
+from pfgnn.training.metrics import accuracy, higher_is_better, score
 
 Doubles = npt.NDArray[np.float64]
 
 RESAMPLES = 200
 ASKED = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # coverages that are looked at
+
+
+class Target(NamedTuple):
+    """One target of a task, to be scored by itself: targets may have different units.
+
+    Fields:
+        name: Its name.
+        task: The task with this target alone.
+        column: Its column in the targets.
+        outputs: Its columns in the predictions.
+    """
+
+    name: str
+    task: Task
+    column: int
+    outputs: slice
+
+    def known(self, truth: Doubles) -> npt.NDArray[np.bool_]:
+        """The rows of the targets [R, C'] in which this one is known, [R]."""
+        return ~np.isnan(truth[:, self.column])
 
 
 class Scored(NamedTuple):
@@ -45,31 +67,54 @@ class Scored(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """How often intervals hold the truth.
+    """How often the intervals of a target hold the truth.
 
     Fields:
         asked: Share that was asked for.
-        got: Share of the test graphs whose interval holds the truth, the mean over the targets.
-        half_widths: Half the width of the interval of each target.
+        inside: Number of test graphs whose interval holds the truth.
+        graphs: Number of test graphs with a known value.
+        half_width: Half the width of the interval.
     """
 
     asked: float
-    got: float
-    half_widths: tuple[float, ...]
+    inside: int
+    graphs: int
+    half_width: float
+
+    @property
+    def got(self) -> float:
+        """The share of the test graphs whose interval holds the truth."""
+        return self.inside / self.graphs
 
 
-def score_model(task: Task, prediction: Doubles, truth: Doubles, seed: int = 0) -> list[Scored]:
-    """All metrics of a model on the test part, the metric of the task first.
+def split_targets(task: Task, names: Sequence[str]) -> list[Target]:
+    """The targets of a task, one by one. A task with classes has one target.
 
     Args:
-        task: Names the metric.
+        task: The task.
+        names: A name for each column of the targets.
+    """
+    if task.loss in CLASS_LOSSES:
+        return [Target(names[0], task, 0, slice(None))]
+    metric = "mae" if task.loss == "l1" else "roc_auc"
+    alone = replace(task, outputs=1, metric=metric, targets=(), scales=())
+    return [Target(name, alone, column, slice(column, column + 1)) for column, name in enumerate(names)]
+
+
+def score_target(target: Target, prediction: Doubles, truth: Doubles, seed: int = 0) -> list[Scored]:
+    """All metrics of a model for one target on the test part, the main one first; empty if it cannot be scored.
+
+    Args:
+        target: The target.
         prediction: Predictions as :func:`pfgnn.training.metrics.score` reads them, [R, C].
         truth: Targets, [R, C'].
         seed: Seed of the resamples.
     """
-    z, y = torch.from_numpy(prediction), torch.from_numpy(truth.astype(np.float64))
+    known = target.known(truth)
+    z = torch.from_numpy(prediction[known, target.outputs])
+    y = torch.from_numpy(truth[known, target.column][:, None])
     try:
-        values = _metrics(task, z, y)
+        values = _metrics(target.task, z, y)
     except InputError:  # such as one class alone in the test part
         return []
     rng = np.random.default_rng(seed)
@@ -77,11 +122,11 @@ def score_model(task: Task, prediction: Doubles, truth: Doubles, seed: int = 0) 
     for number in range(RESAMPLES):
         rows = torch.from_numpy(rng.integers(0, len(z), len(z)))
         try:
-            for name, value in _metrics(task, z[rows], y[rows]).items():
+            for name, value in _metrics(target.task, z[rows], y[rows]).items():
                 found[name][number] = value
         except InputError:  # a resample without one of the classes says nothing
             continue
-    return [Scored(name, value, found[name]) for name, value in values.items()]
+    return [Scored(name, value, found[name]) for name, value in values.items() if math.isfinite(value)]
 
 
 def _interval(values: Doubles) -> tuple[float, float] | None:
@@ -93,23 +138,40 @@ def _interval(values: Doubles) -> tuple[float, float] | None:
 
 
 def _metrics(task: Task, z: Tensor, y: Tensor) -> dict[str, float]:
-    """The metrics without log_mae, which is minus infinity for a target that is always right."""
-    return {name: value for name, value in score(task, z, y).items() if name != "log_mae"}
-
-
-def coverages(errors: Doubles, scores: Sequence[Doubles]) -> list[Coverage]:
-    """The coverage of conformal intervals on the test part.
+    """The metric of the task first, then those that readers look for beside it. NaN if one cannot be computed.
 
     Args:
-        errors: |truth - prediction| of the test part, [R, C]. NaN means unknown.
-        scores: For each target, |truth - prediction| of the graphs held out for calibration, ascending.
+        task: A task with one target.
+        z: Predictions, [R, C].
+        y: Known targets, [R, 1].
     """
-    found = []
-    for asked in ASKED:
+    if not len(y):
+        raise InputError("y must have a known value to be scored, but it has none")
+    if task.loss == "l1":
+        squares, spread = float(((z - y) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
+        mae = float((z - y).abs().mean())
+        return {"mae": mae, "rmse": math.sqrt(squares / len(y)), "r2": 1 - squares / spread if spread else math.nan}
+    found = score(task, z, y)
+    if task.loss not in CLASS_LOSSES:
+        return found | {"accuracy": accuracy(z, y)}
+    if "mean_roc_auc" not in found:
+        area = score(replace(task, metric="mean_roc_auc"), z, y) if len(y.unique()) > 1 else {}
+        found["mean_roc_auc"] = area.get("mean_roc_auc", math.nan)
+    return found
+
+
+def coverages(errors: Doubles, scores: Doubles) -> list[Coverage]:
+    """The coverage of the conformal intervals of one target on the test part.
+
+    Args:
+        errors: |truth - prediction| of the test part, [R]. NaN means unknown.
+        scores: |truth - prediction| of the graphs held out for calibration, ascending.
+    """
+    known, found = errors[~np.isnan(errors)], []
+    for asked in ASKED if len(known) else ():
         try:
-            half = [conformal_quantile(of, asked) for of in scores]
+            half = conformal_quantile(scores, asked)
         except InputError:  # there are too few graphs for this coverage
             continue
-        inside = [np.mean(column[~np.isnan(column)] <= q) for column, q in zip(errors.T, half, strict=True)]
-        found.append(Coverage(asked, float(np.mean(inside)), tuple(half)))
+        found.append(Coverage(asked, int((known <= half).sum()), len(known), half))
     return found

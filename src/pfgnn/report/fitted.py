@@ -12,9 +12,24 @@ from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.experiments.explain import Explanation
 from pfgnn.experiments.fit_baselines import Baseline
 from pfgnn.graphs.arrays import IntArray
+from pfgnn.report.fit_scores import Target, split_targets
 from pfgnn.report.metrics_reader import Line
 
 Doubles = npt.NDArray[np.float64]
+
+
+class Words(NamedTuple):
+    """What the things of the data are called."""
+
+    graph: str
+    graphs: str
+    vertex: str
+    vertices: str
+    edges: str
+
+
+GRAPHS = Words("graph", "graphs", "vertex", "vertices", "edges")
+MOLECULES = Words("molecule", "molecules", "atom", "atoms", "bonds")
 
 
 class Tested(NamedTuple):
@@ -24,11 +39,13 @@ class Tested(NamedTuple):
         graphs: Numbers of the graphs in the dataset, [R].
         mean: Predictions: numbers in the units of the targets, or probabilities, [R, C].
         error: Their Monte Carlo standard errors, [R, C].
+        labels: What each graph is called in the input, such as its id or "line 7"; empty if that is not known.
     """
 
     graphs: IntArray
     mean: Doubles
     error: Doubles
+    labels: Sequence[str] = ()
 
 
 class Picture(NamedTuple):
@@ -36,15 +53,17 @@ class Picture(NamedTuple):
 
     Fields:
         row: Its row in the test part.
-        why: Why it is shown, "worst" or "uncertain".
+        why: Why it is shown: "worst", "uncertain", or "unlike" the training graphs.
         output: Number of the output that is explained.
         explanation: What its prediction depends on.
+        note: What else is to be said about it.
     """
 
     row: int
     why: str
     output: int
     explanation: Explanation
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,6 +89,7 @@ class Fitted:
         rejects: Lines of the input that could not be read, with their reasons.
         about: Further facts by name, such as the source.
         folder: The model folder, for the commands that the page tells.
+        target: Name of the target of a task with classes; "" if it is not known.
     """
 
     title: str
@@ -89,6 +109,7 @@ class Fitted:
     rejects: Sequence[str] = ()
     about: Mapping[str, str] = field(default_factory=dict)
     folder: str = "MODEL"
+    target: str = ""
 
     @property
     def task(self) -> Task:
@@ -101,9 +122,21 @@ class Fitted:
         assert self.test is not None
         return self.dataset.y[self.test.graphs].astype(np.float64)
 
+    @property
+    def words(self) -> Words:
+        """What to call the graphs and their parts."""
+        return MOLECULES if self.smiles else GRAPHS
+
+    @property
+    def targets(self) -> list[Target]:
+        """The targets, one by one."""
+        return split_targets(self.task, self.target_names())
+
     def target_names(self) -> list[str]:
         """A name for each column of the targets."""
         columns = self.dataset.y.shape[1]
+        if self.task.loss in CLASS_LOSSES:
+            return [self.target or "the class"]
         if len(self.task.targets) == columns:
             return list(self.task.targets)
         return ["target"] if columns == 1 else [f"target {column}" for column in range(columns)]

@@ -18,20 +18,24 @@ h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top:
 h3 { font-size: 1.05rem; margin-bottom: .3rem; }
 .lead { font-size: 1.1rem; } .note { color: #555; font-size: .9rem; }
 .wide { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
+table { border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 caption { text-align: left; color: #555; font-size: .9rem; padding-bottom: .3rem; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
-td.number, th.number { text-align: right; white-space: nowrap; } tr.own td { font-weight: 600; background: #f3f6fa; }
+td.number, th.number { text-align: right; } td.number { white-space: nowrap; }
+td:first-child, th:first-child { min-width: 5rem; } tr.own td { font-weight: 600; background: #f3f6fa; }
 td small { display: block; font-weight: 400; color: #555; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: 1.2rem;
   align-items: start; }
-.figures > .wide { grid-column: 1 / -1; }
-.figures.large { grid-template-columns: minmax(0, 44rem); }
-.figures.small { grid-template-columns: repeat(auto-fill, minmax(min(13.5rem, 100%), 1fr)); }
+.figures > .wide { grid-column: 1 / -1; } .figures.sided > .wide { grid-column: auto; min-width: 0; }
+.figures > figure:only-child { grid-column: 1 / -1; max-width: 36rem; }
+.figures.small { grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); }
 figure { margin: 0; min-width: 0; break-inside: avoid; }
 figure svg { width: 100%; height: auto; } figcaption { font-size: .9rem; color: #333; }
 pre { background: #f6f6f6; padding: .7rem; white-space: pre-wrap; font-size: .85rem; }
 code { background: #f6f6f6; padding: 0 .2rem; }
+@media (max-width: 40rem) { .wide td:first-child, .wide th:first-child { position: sticky; left: 0; background: white;
+  min-width: 7rem; } .wide tr.own td:first-child { background: #f3f6fa; } th, td { padding: .25rem .4rem; }
+  td.number small { white-space: normal; } }
 @media print { body { font-size: 10pt; max-width: none; padding: 0; } h2, h3, caption, thead { break-after: avoid; }
   tr, .wide:has(tr:nth-child(-n + 12):last-child) { break-inside: avoid; } pre { columns: 2; } }
 """

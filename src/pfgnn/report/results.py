@@ -56,18 +56,34 @@ def values(row: Runs, measure: Measure) -> list[float]:
     return made
 
 
-def summary(row: Runs, measure: Measure) -> str:
-    """The statistic of a measure over the runs, as text. A mean of several runs has the deviation (n - 1) after it."""
-    found, digits = values(row, measure), measure.digits
+def figures(row: Runs, measure: Measure) -> dict[str, Any] | None:
+    """The statistic of a measure over the runs, as numbers; None if the runs do not have it.
+
+    Returns:
+        The statistic by its name: "mean" with "std" (n - 1; None for one run), "total" with "of", "median", and so on.
+        Beside it "n", the number of runs, and "seeds".
+    """
+    found = values(row, measure)
     if not found:
-        return "-"
+        return None
+    about = {"n": len(found), "seeds": sorted({run["seed"] for run in row.runs})}
     if measure.statistic == "total":
         assert measure.of is not None
-        return f"{sum(numbers(row, measure.path))} of {sum(numbers(row, measure.of))}"
+        return {"total": sum(numbers(row, measure.path)), "of": sum(numbers(row, measure.of)), **about}
     if measure.statistic == "mean":
-        spread = f" ± {_deviation(found):.{digits}f}" if len(found) > 1 else ""
-        return f"{statistics.fmean(found):.{digits}f}{spread}"
-    return f"{STATISTICS[measure.statistic](found):.{digits}f}"
+        return {"mean": statistics.fmean(found), "std": _deviation(found) if len(found) > 1 else None, **about}
+    return {measure.statistic: STATISTICS[measure.statistic](found), **about}
+
+
+def summary(row: Runs, measure: Measure) -> str:
+    """The statistic of a measure over the runs, as text. A mean of several runs has the deviation after it."""
+    found, digits = figures(row, measure), measure.digits
+    if found is None:
+        return "-"
+    if measure.statistic == "total":
+        return f"{found['total']} of {found['of']}"
+    spread = "" if found.get("std") is None or measure.statistic == "std" else f" ± {found['std']:.{digits}f}"
+    return f"{found[measure.statistic]:.{digits}f}{spread}"
 
 
 def numbers(row: Runs, path: str) -> list[float]:

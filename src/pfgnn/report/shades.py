@@ -48,15 +48,14 @@ def rgb(colour: Colour) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
 
 
-def full_colour(raises: bool) -> Colour:
-    """The colour of the largest importance."""
-    red, green, blue = RAISES if raises else LOWERS
-    return red / 255, green / 255, blue / 255
+def mix(strength: float) -> Colour:
+    """The colour of an importance, from -1 (lowers the prediction most) over 0 (white) to 1 (raises it most)."""
+    red, green, blue = (1 - abs(strength) * (1 - part / 255) for part in (RAISES if strength > 0 else LOWERS))
+    return red, green, blue
 
 
 def _shade(mean: float, error: float, largest: float) -> Colour | None:
     if not math.isfinite(mean) or abs(mean) <= max(ERRORS * error, WEAK * largest):
         return None
     strength = PALEST + (1 - PALEST) * abs(mean) / largest
-    red, green, blue = (1 - strength * (1 - part) for part in full_colour(mean > 0))
-    return red, green, blue
+    return mix(math.copysign(strength, mean))

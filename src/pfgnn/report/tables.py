@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from pfgnn.experiments.rows import Measure
 from pfgnn.experiments.tables import TABLES
 from pfgnn.report.published import PUBLISHED, PublishedRow
-from pfgnn.report.results import read_results, summary
+from pfgnn.report.results import Runs, figures, read_results, summary
 
 HEADER = ("row", "column", "paper", "measured", "runs")
 NOT_RUN = "not run"
@@ -19,18 +20,36 @@ class Line(NamedTuple):
         row: Title of the row.
         column: Name of the column.
         paper: The paper's number; if the paper quotes it, with the source.
-        ours: Our number.
+        measured: Our number.
         runs: How many of the runs are done, such as "3 of 10".
     """
 
     row: str
     column: str
     paper: str
-    ours: str
+    measured: str
     runs: str
 
 
-def table_lines(results: Path, name: str) -> list[Line]:
+class Entry(NamedTuple):
+    """What a line of a table is made from.
+
+    Fields:
+        column: Name of the column.
+        paper: The paper's row; without cells if the paper has none.
+        measure: What we measure; None for a column that only the paper has.
+        runs: Our runs of the row; None if there are none.
+        planned: Number of runs of the row; None if it is the paper's only.
+    """
+
+    column: str
+    paper: PublishedRow
+    measure: Measure | None = None
+    runs: Runs | None = None
+    planned: int | None = None
+
+
+def table_entries(results: Path, name: str) -> list[Entry]:
     """The lines of a table: first the rows that only the paper has, then our rows.
 
     Args:
@@ -39,25 +58,53 @@ def table_lines(results: Path, name: str) -> list[Line]:
     """
     found, published = read_results(results, name), {row.title: row for row in PUBLISHED.get(name, ())}
     ours = {row.title for row in TABLES[name].rows}
-    lines = [
-        Line(row.title, column, _cell(row, column), "-", "-")
-        for row in published.values()
-        if row.title not in ours
-        for column in row.cells
-    ]
+    entries = [Entry(column, row) for row in published.values() if row.title not in ours for column in row.cells]
     for row in TABLES[name].rows:
         paper = published.get(row.title, PublishedRow(row.title, {}))
-        runs = found.get(row.name)
-        count = f"{len(runs.runs) if runs else 0} of {len(row.run_keys())}"
+        runs, planned = found.get(row.name), len(row.run_keys())
         # A row that was not run shows the paper's columns only, or one column if the paper has none.
         shown = [measure for measure in row.measures if runs or measure.column in paper.cells] or row.measures[:1]
-        for measure in shown:
-            number = summary(runs, measure) if runs else NOT_RUN
-            lines.append(Line(row.title, measure.column, _cell(paper, measure.column), number, count))
+        entries += [Entry(measure.column, paper, measure, runs, planned) for measure in shown]
         measured = {measure.column for measure in row.measures}
-        unmeasured = [column for column in paper.cells if column not in measured]
-        lines += [Line(row.title, column, _cell(paper, column), "-", "-") for column in unmeasured]
+        entries += [Entry(column, paper) for column in paper.cells if column not in measured]
+    return entries
+
+
+def table_lines(results: Path, name: str) -> list[Line]:
+    """The lines of a table as text, see :func:`table_entries`."""
+    lines = []
+    for column, paper, measure, runs, planned in table_entries(results, name):
+        count = "-" if planned is None else f"{len(runs.runs) if runs else 0} of {planned}"
+        number = "-" if measure is None else NOT_RUN if runs is None else summary(runs, measure)
+        lines.append(Line(paper.title, column, _cell(paper, column), number, count))
     return lines
+
+
+def table_numbers(results: Path, name: str) -> list[dict[str, Any]]:
+    """The lines of a table as numbers for a program, see :func:`table_entries`.
+
+    Returns:
+        One dictionary for each line, with the keys of :data:`HEADER`. "paper" has value, std and source; "measured" is
+        what :func:`pfgnn.report.results.figures` gives; "runs" has done and planned. Each is None where there is none.
+    """
+    return [
+        {
+            "row": paper.title,
+            "column": column,
+            "paper": _published(paper, column),
+            "measured": None if measure is None or runs is None else figures(runs, measure),
+            "runs": None if planned is None else {"done": len(runs.runs) if runs else 0, "planned": planned},
+        }
+        for column, paper, measure, runs, planned in table_entries(results, name)
+    ]
+
+
+def _published(row: PublishedRow, column: str) -> dict[str, Any] | None:
+    """The paper's number, its standard deviation and its source."""
+    if column not in row.cells:
+        return None
+    value, _, std = row.cells[column].removesuffix("s").partition(" ± ")  # a time has its unit, seconds
+    return {"value": float(value), "std": float(std) if std else None, "source": row.source or None}
 
 
 def tables_with_records(results: Path) -> list[str]:

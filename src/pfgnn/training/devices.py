@@ -50,6 +50,18 @@ class Devices:
                 distributed.barrier()
 
 
+def check_device(device: str) -> str:
+    """The kind of a device, "cpu" or "cuda". Raises an InputError if it is unknown or not there.
+
+    Args:
+        device: "cpu", "cuda" or "auto".
+    """
+    choose("device", device, dict.fromkeys(("auto", "cpu", "cuda")))
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InputError("device is cuda, but torch sees no CUDA device; take cpu or auto")
+    return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+
+
 def open_devices(device: str = "auto", precision: str = "float32") -> Devices:
     """Find the device of this process. Under torchrun, also meet the other processes.
 
@@ -61,11 +73,8 @@ def open_devices(device: str = "auto", precision: str = "float32") -> Devices:
             inputs to 11 bits, also biases that are computed as part of the product. TF32 is a setting of the whole
             process, so the last call decides.
     """
-    choose("device", device, dict.fromkeys(("auto", "cpu", "cuda")))
+    kind = check_device(device)
     choose("precision", precision, dict.fromkeys(PRECISIONS))
-    if device == "cuda" and not torch.cuda.is_available():
-        raise InputError("device is cuda, but torch sees no CUDA device; take cpu or auto")
-    kind = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     rank, world, local, local_world = (int(os.environ.get(name, number)) for name, number in TORCHRUN.items())
     own, backend = torch.device(kind), "gloo"
     if kind == "cuda":

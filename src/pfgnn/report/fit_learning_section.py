@@ -1,0 +1,76 @@
+"""The section of the page of a fitted model that shows how it learned."""
+
+from pfgnn.data.task import CLASS_LOSSES
+from pfgnn.report.curves import SMOOTHED_FROM, WINDOW, draw_curve
+from pfgnn.report.fit_plots import plain
+from pfgnn.report.fitted import Fitted
+from pfgnn.report.html import Html, element, figure, inline_svg
+
+LOSSES = {
+    "cross_entropy": "cross-entropy",
+    "weighted_cross_entropy": "cross-entropy, classes weighted",
+    "binary_cross_entropy": "cross-entropy",
+}
+SCORES = {
+    "accuracy": "accuracy",
+    "roc_auc": "area under the ROC curve",
+    "mean_roc_auc": "mean area under the ROC curve",
+    "error_ratio": "error ratio",
+}
+
+
+def learning_section(fitted: Fitted) -> list[Html]:
+    """The learning curves: the loss in training, and the score in validation, each with an axis of its own."""
+    runs = {plain(name): [lines] for name, lines in fitted.metrics.items() if lines}
+    if not runs:
+        return []
+    record, models = fitted.record, " and ".join(runs)
+    shown = [("loss", loss_name(fitted), "Loss in training", "It is what the training makes small.")]
+    if any(line["validation"] is not None for (lines,) in runs.values() for line in lines):
+        shown.append(("validation", score_name(fitted), "Score in validation", _better(fitted)))
+    plots = [
+        figure(
+            inline_svg(draw_curve(runs, key, plain(label)), f"curves-{key}"),
+            f"{title}. {about}",
+            f"{title} by epoch, of {models}",
+        )
+        for key, label, title, about in shown
+    ]
+    kept = "the weights with the best validation score" if record["selected"] == "best" else "the last weights"
+    said = (
+        f"{record['epochs']} epochs, {record['seconds']['training']:.0f} seconds on {record['device']}. The model has "
+        f"{kept}: those of update {record['selected_update']} of {record['updates']}."
+    )
+    if any(len(lines) >= SMOOTHED_FROM for (lines,) in runs.values()):
+        said += f" Pale lines are the single values. Strong lines are smoothed: the median of {WINDOW} values each."
+    return [element("h2", "How it learned"), element("p", said), element("div", *plots, class_="figures")]
+
+
+def loss_name(fitted: Fitted) -> str:
+    """What the loss is, for the axis."""
+    if fitted.task.loss != "l1":
+        return f"loss: {LOSSES[fitted.task.loss]}"
+    unit = "standard deviations" if _standardised(fitted) else "units of the target"
+    return f"loss: absolute error, in {unit}"
+
+
+def _standardised(fitted: Fitted) -> bool:
+    """Whether the targets were divided by their standard deviations in training."""
+    return bool(fitted.record.get("config", {}).get("training", {}).get("standardise"))
+
+
+def score_name(fitted: Fitted) -> str:
+    """What the validation metric is, with its unit, for the axis."""
+    names = fitted.target_names()
+    if fitted.task.metric == "mae" and len(names) == 1:
+        return f"mean absolute error, in units of {names[0]}"
+    if fitted.task.metric == "mae":
+        unit = "standard deviations" if _standardised(fitted) else "units of each"
+        return f"mean error of all targets, in {unit}"
+    return SCORES[fitted.task.metric]
+
+
+def _better(fitted: Fitted) -> str:
+    if fitted.task.metric == "mae" and len(fitted.target_names()) > 1 and not _standardised(fitted):
+        return "Lower is better. It mixes the units of the targets, so only its course means something."
+    return "Higher is better." if fitted.task.loss in (*CLASS_LOSSES, "binary_cross_entropy") else "Lower is better."
