@@ -20,11 +20,18 @@ from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.draw_mean import MeanOfDraws
 from pfgnn.experiments.finished_run import load_weights
 from pfgnn.experiments.given_graphs import GivenGraph, pack_graphs
-from pfgnn.experiments.intervals import check_intervals, too_large, with_intervals
+from pfgnn.experiments.intervals import check_intervals, outside_rows, say_outside, with_intervals, with_sets
 from pfgnn.experiments.model_folder import read_facts
 from pfgnn.experiments.needs import Needs
 from pfgnn.experiments.new_graphs import NewGraphs, open_source
-from pfgnn.experiments.prediction_table import Columns, Predictions, check_names, output_names
+from pfgnn.experiments.prediction_table import (
+    Columns,
+    Predictions,
+    check_names,
+    class_names,
+    output_names,
+    written_columns,
+)
 from pfgnn.experiments.run_directory import CONFIG, read_record
 from pfgnn.setting_types import check_draws
 from pfgnn.training.devices import open_devices
@@ -67,7 +74,8 @@ class TrainedRun:
         self.names = output_names(self.task)
         self.facts, self.calibration = read_facts(folder), read_calibration(folder, self.task)
         channels = inputs.in_channels, inputs.edge_channels
-        self.needs = Needs(self.task, *channels, self.config.data, reads_edges(self.config.model, backbone))
+        seen = None if self.facts is None else self.facts.seen
+        self.needs = Needs(self.task, *channels, self.config.data, reads_edges(self.config.model, backbone), seen)
         self._forward: dict[int | None, Forward] = {}  # by K; on a GPU each has CUDA graphs of its own
 
     def predict(
@@ -89,14 +97,16 @@ class TrainedRun:
                 √R. One draw is the fastest, and has no error.
             particles: K; None for ``evaluation.particles`` of the run.
             seed: Seed of the draws; None for that of the run.
-            coverage: Share of the true values that shall lie in the intervals, such as 0.9; None for no intervals.
+            coverage: Share of the true values that shall lie in the intervals, such as 0.9; None for no intervals. For
+                classes, share of the graphs whose set of classes shall hold the true one.
         """
         check_draws(draws, particles, least=1)
         check_intervals(self.task, self.calibration, coverage)
-        given = _whole(self.prepare(graphs))
-        found = with_intervals(self._predict(given, self.draws(draws, seed), particles), self.calibration, coverage)
-        if found.larger and self.facts is not None:
-            warnings.warn(too_large(found.larger, self.facts.largest), stacklevel=2)
+        packed = pack_graphs(graphs, self.needs)
+        given = _whole(self.needs.fit(packed, "graphs"))._replace(outside=self.needs.outside(packed))
+        found = self._with_coverage(self._predict(given, self.draws(draws, seed), particles), coverage)
+        if reasons := outside_rows(found):
+            warnings.warn(say_outside(len(reasons), reasons), stacklevel=2)
         return found
 
     def prepare(self, graphs: Iterable[GivenGraph] | Dataset) -> Dataset:
@@ -143,7 +153,7 @@ class TrainedRun:
         fail = choose("on_error", on_error, {"fail": True, "skip": False})
         file, how = Path(path), self.draws(draws, seed)
         source = open_source(file, self.needs, smiles_column, fail)
-        check_names(file, source.columns, self.names, coverage)
+        check_names(file, source.columns, written_columns(self.task, self.needs.seen is not None, coverage))
         if processes is None:
             processes = available_cores() if source.costly and source.total > GRAPHS_ALONE else 1
         made = ordered_map(source.make, source.pieces(how.batch_size), processes)
@@ -153,7 +163,7 @@ class TrainedRun:
                 progress(new.first + share * new.total, source.total)
 
             found = self._predict(new, how, particles, tell)._replace(carried=Columns(source.columns, new.rows))
-            return with_intervals(found, self.calibration, coverage)
+            return self._with_coverage(found, coverage)
 
         return _some(file, map(predict_piece, made), closing(made))
 
@@ -183,10 +193,18 @@ class TrainedRun:
             if len(new.read) < new.total:
                 mean, error = (_with_gaps(rows, new) for rows in (mean, error))
         where[:, 0] += new.first
-        larger = 0
-        if new.dataset is not None and self.facts is not None:
-            larger = int((new.dataset.node_counts > self.facts.largest).sum())
-        return Predictions(mean, error, self.names, where, first=new.first, rejects=new.rejects, larger=larger)
+        outside: list[str] | None = None
+        if self.needs.seen is not None and self.task.level == "graph":
+            outside = [""] * new.total
+            for place, reason in zip(new.read.tolist(), new.outside or (), strict=True):
+                outside[place] = reason
+        classes = class_names(self.task)
+        return Predictions(
+            mean, error, self.names, where, first=new.first, rejects=new.rejects, outside=outside, classes=classes
+        )
+
+    def _with_coverage(self, found: Predictions, coverage: float | None) -> Predictions:
+        return with_sets(with_intervals(found, self.task, self.calibration, coverage), self.calibration, coverage)
 
     def _average(
         self, data: Resident, names: Indices, how: Draws, particles: int | None, tell: Callable[[float], None]
