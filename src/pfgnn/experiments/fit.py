@@ -16,22 +16,26 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from pfgnn.data.arrays import Array
+from pfgnn.data.arrays import Array, rows_of
 from pfgnn.data.convert_file import write_rejects
 from pfgnn.data.convert_pieces import Reject
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.molecules import scaffold
-from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.calibration import calibrate, read_calibration
+from pfgnn.experiments.config import Config
+from pfgnn.experiments.fit_checks import check_targets, doubts
 from pfgnn.experiments.fit_defaults import choose_config
-from pfgnn.experiments.fit_parts import CALIBRATION, SPLITS, Parts, Shares, keep_parts, make_parts
+from pfgnn.experiments.fit_parts import CALIBRATION, SPLITS, Parts, Shares, keep_parts, make_parts, same_molecules
 from pfgnn.experiments.intervals import usual_coverage
 from pfgnn.experiments.model_folder import DATA, PARTS, REJECTS, TEST, Facts
 from pfgnn.experiments.parts_table import write_parts, write_test
 from pfgnn.experiments.predict import TrainedRun
+from pfgnn.experiments.prediction_table import Columns
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import CONFIG, Resume, check_directory, read_record, read_run_config
+from pfgnn.experiments.seen import seen_values
+from pfgnn.graphs.arrays import IntArray
 from pfgnn.setting_types import check_draws
 from pfgnn.training.metrics_file import Status
 
@@ -50,6 +54,7 @@ class FitOptions:
         overrides: Further changes as text, such as "model.width=32".
         device: "cpu", "cuda" or "auto".
         draws: Draws of each prediction in calibration and test.
+        command: The options of the command line, see :mod:`pfgnn.experiments.fit_command`.
     """
 
     shares: Shares = field(default_factory=Shares)
@@ -59,6 +64,7 @@ class FitOptions:
     overrides: Sequence[str] = ()
     device: str = "auto"
     draws: int = DRAWS
+    command: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,8 @@ class Given:
         source: The file that they come from.
         smiles_column: Its column of SMILES.
         rejects: Its lines that could not be read.
+        lines: The line of each graph in this file, from 1; empty if it has no lines.
+        columns: The other columns of this file, if it is a table.
     """
 
     dataset: Dataset
@@ -80,6 +88,31 @@ class Given:
     source: str = ""
     smiles_column: str = ""
     rejects: Sequence[Reject] = ()
+    lines: Sequence[int] = ()
+    columns: Columns | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A fit that can begin: all that can be known before the training is checked.
+
+    Args:
+        given: The graphs as they were given.
+        folder: Model folder to write.
+        options: All settings.
+        dataset: The graphs with their parts.
+        config: The config of the run.
+        facts: What was found in the data.
+        warnings: What may be wrong with the data, each without a full stop.
+    """
+
+    given: Given
+    folder: Path
+    options: FitOptions
+    dataset: Dataset
+    config: Config
+    facts: Facts
+    warnings: list[str]
 
 
 def fit(
@@ -99,13 +132,19 @@ def fit(
         start: Parameters that the training begins with, see :func:`pfgnn.experiments.run.run`.
         report: Called during training with the status.
     """
+    return train_plan(plan_fit(given, folder, options), start=start, report=report)
+
+
+def plan_fit(given: Given, folder: Path, options: FitOptions | None = None) -> Plan:
+    """Choose parts and settings of a fit. The arguments are those of :func:`fit`."""
     options = options or FitOptions()
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError("a fit must run in one process, but torchrun started several; `pfgnn train` uses several")
     check_draws(options.draws, None, least=1)
     check_directory(folder, "no")
     check_targets(given.dataset)
-    parts = _choose_parts(given, options)
+    copies = same_molecules(given.smiles)
+    parts = _choose_parts(given, options, copies)
     dataset = replace(given.dataset, splits=parts, pairs=None, key=None)
     config = choose_config(
         dataset,
@@ -117,22 +156,37 @@ def fit(
         changes=options.changes,
         overrides=options.overrides,
     )
+    train = np.unique(parts["train"])
     facts = Facts(
         given.source,
         given.smiles_column,
         dict(dataset.about),
         {name: len(np.unique(part)) for name, part in parts.items()},
         len(given.rejects),
-        int(dataset.node_counts[parts["train"]].max()),
+        int(dataset.node_counts[train].max()),
         options.split,
+        dict(options.command),
+        seen_values(dataset.x, dataset.node_categories, rows_of(dataset.node_counts, train)),
+        seen_values(dataset.edge_attr, dataset.edge_categories, rows_of(dataset.edge_counts, train)),
     )
+    return Plan(given, folder, options, dataset, config, facts, doubts(dataset, copies))
+
+
+def train_plan(
+    plan: Plan,
+    *,
+    start: Mapping[str, Tensor] | None = None,
+    report: Callable[[Status], None] = lambda status: None,
+) -> dict[str, Any]:
+    """Do a planned fit, and return the record of its run. See :func:`fit`."""
+    folder, given, options = plan.folder, plan.given, plan.options
     new = not folder.exists()
     try:
-        dataset.save(folder / DATA)
-        write_parts(folder / PARTS, dataset, given.smiles)
-        facts.write(folder)
+        plan.dataset.save(folder / DATA)
+        write_parts(folder / PARTS, plan.dataset, given.smiles, given.lines, given.columns)
+        plan.facts.write(folder)
         write_rejects(folder / REJECTS if given.rejects else None, given.rejects)
-        run(config, folder, device=options.device, start=start, report=report)
+        run(plan.config, folder, device=options.device, start=start, report=report)
     except Exception:
         if new and not (folder / CONFIG).exists():  # the training never began
             shutil.rmtree(folder, ignore_errors=True)
@@ -166,34 +220,7 @@ def finish(folder: Path, options: FitOptions) -> dict[str, Any]:
     return read_record(folder)
 
 
-def check_targets(dataset: Dataset) -> None:
-    """Raise an InputError unless a model can be fitted to the targets."""
-    task = dataset.task
-    if task.level != "graph" or task.loss == "none":
-        raise InputError(
-            f"{dataset.name} must have a target for each graph to be fitted, but its task is at {task.level} level; "
-            "`pfgnn train` trains such tasks"
-        )
-    for column, values in enumerate(dataset.y.T):
-        known = values[~np.isnan(values)]
-        name = f"target {task.targets[column]}" if len(task.targets) == dataset.y.shape[1] else f"target {column}"
-        name = "the target" if dataset.y.shape[1] == 1 else name
-        if not len(known):
-            raise InputError(f"{name} must have a known value in some graph, but it has none")
-        if (known == known[0]).all():
-            what = "class" if task.loss != "l1" else "value"
-            raise InputError(
-                f"{name} must have at least 2 different values, but every graph has the {what} {known[0]:g}"
-            )
-    if task.loss in CLASS_LOSSES:
-        counts = np.bincount(dataset.y[~np.isnan(dataset.y)].astype(np.int64), minlength=task.outputs)
-        if (counts == 0).any():
-            absent = int(counts.argmin())
-            name = shown(task.targets[absent]) if len(task.targets) == task.outputs else str(absent)
-            raise InputError(f"each class must have at least one graph, but class {name} has none")
-
-
-def _choose_parts(given: Given, options: FitOptions) -> Parts:
+def _choose_parts(given: Given, options: FitOptions, copies: IntArray | None) -> Parts:
     dataset = given.dataset
     if options.split == "given":
         return keep_parts(dataset, dataset.splits, options.shares, options.seed)
@@ -204,7 +231,7 @@ def _choose_parts(given: Given, options: FitOptions) -> Parts:
         if not given.smiles:
             raise InputError("a split by scaffold needs molecules that are given as SMILES, but these graphs are not")
         scaffolds = [scaffold(smiles) for smiles in given.smiles]
-    return make_parts(dataset, options.shares, options.seed, weights=given.weights, scaffolds=scaffolds)
+    return make_parts(dataset, options.shares, options.seed, weights=given.weights, scaffolds=scaffolds, copies=copies)
 
 
 def _write_test(folder: Path, trained: TrainedRun, graphs: Dataset, numbers: Array, draws: int) -> None:
