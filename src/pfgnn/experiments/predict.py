@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.argument_checks import check_positive, choose
-from pfgnn.data.convert import Reject
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Indices, Resident
-from pfgnn.errors import InputError
 from pfgnn.experiments.build import reads_edges
 from pfgnn.experiments.calibration import probabilities, read_calibration
 from pfgnn.experiments.config_file import read_config
@@ -24,6 +22,7 @@ from pfgnn.experiments.intervals import check_intervals, outside_rows, say_outsi
 from pfgnn.experiments.model_folder import read_facts
 from pfgnn.experiments.needs import Needs
 from pfgnn.experiments.new_graphs import NewGraphs, open_source
+from pfgnn.experiments.prediction_rows import node_places, some_pieces, with_gaps
 from pfgnn.experiments.prediction_table import (
     Columns,
     Predictions,
@@ -39,6 +38,7 @@ from pfgnn.training.evaluate import Draws, Forward, predict
 from pfgnn.training.seeds import prediction_seed
 from pfgnn.workers import available_cores, ordered_map
 
+ROUNDING = 1e-6  # of a prediction and the deviation of its target; float32 has seven digits
 GRAPHS_ALONE = 4000  # so many graphs of a file are made in this process: another one would take a second to start
 
 
@@ -165,7 +165,7 @@ class TrainedRun:
             found = self._predict(new, how, particles, tell)._replace(carried=Columns(source.columns, new.rows))
             return self._with_coverage(found, coverage)
 
-        return _some(file, map(predict_piece, made), closing(made))
+        return some_pieces(file, map(predict_piece, made), closing(made))
 
     def draws(self, draws: int, seed: int | None) -> Draws:
         """How predictions are drawn. The arguments are those of :meth:`predict`."""
@@ -187,11 +187,11 @@ class TrainedRun:
             mean, error = self._average(data, new.first + new.read, how, particles, tell)
         if self.task.level == "node":
             counts = new.dataset.node_counts.astype(np.int64) if new.dataset is not None else new.read
-            where = _nodes(torch.from_numpy(new.read), torch.from_numpy(counts))
+            where = node_places(torch.from_numpy(new.read), torch.from_numpy(counts))
         else:
             where = torch.arange(new.total)[:, None]
             if len(new.read) < new.total:
-                mean, error = (_with_gaps(rows, new) for rows in (mean, error))
+                mean, error = (with_gaps(rows, new) for rows in (mean, error))
         where[:, 0] += new.first
         outside: list[str] | None = None
         if self.needs.seen is not None and self.task.level == "graph":
@@ -214,7 +214,19 @@ class TrainedRun:
         for number, output in enumerate(self._outputs(data, names, how, particles)):
             mean.add(self._as_probabilities(output))
             tell((number + 1) / how.count)
-        return mean.mean, mean.error
+        return mean.mean, self.without_rounding(mean.error, mean.mean)
+
+    def without_rounding(self, error: Tensor, prediction: Tensor) -> Tensor:
+        """Monte Carlo standard errors, with 0 for those that are only rounding errors of float32.
+
+        Args:
+            error: Standard errors, [..., C].
+            prediction: The predictions that they belong to, of a shape that broadcasts.
+        """
+        scale: Tensor | float = 0.0 if self.task.loss == "l1" else 1.0
+        if self.scaler is not None and self.task.loss == "l1":
+            scale = self.scaler.std
+        return error.masked_fill(error <= ROUNDING * (prediction.abs() + scale), 0.0)
 
     def _outputs(self, data: Resident, names: Indices, how: Draws, particles: int | None) -> Iterator[Tensor]:
         """The outputs of each draw, [rows, C]: logits, or numbers in the units of the targets."""
@@ -254,43 +266,5 @@ def load_run(directory: str | Path, device: str = "auto", backbone: nn.Module | 
     return TrainedRun(directory, device, backbone)
 
 
-def _some(path: Path, pieces: Iterator[Predictions], made: AbstractContextManager[object]) -> Iterator[Predictions]:
-    """The pieces. Raises an InputError at the end if all lines of the file were rejected.
-
-    Args:
-        path: The file.
-        pieces: The predictions.
-        made: Ends the processes that make graphs.
-    """
-    rejected: Reject | None = None
-    only_rejects = True
-    with made:
-        for piece in pieces:
-            rejected = rejected or next(iter(piece.rejects), None)
-            only_rejects = only_rejects and bool(piece.mean.isnan().all())
-            yield piece
-    if rejected is not None and only_rejects:
-        cause = f"all lines were rejected, line {rejected.line} since {rejected.reason}"
-        raise InputError(f"{path} must have at least one graph, but it has none: {cause}")
-
-
 def _whole(dataset: Dataset) -> NewGraphs:
     return NewGraphs(0, len(dataset), np.arange(len(dataset)), dataset)
-
-
-def _with_gaps(rows: Tensor, new: NewGraphs) -> Tensor:
-    """One row for each graph of a piece, NaN for those that could not be read, [count, C]."""
-    filled = rows.new_full((new.total, rows.shape[1]), torch.nan)
-    filled[torch.from_numpy(new.read)] = rows
-    return filled
-
-
-def _nodes(graphs: Tensor, counts: Tensor) -> Tensor:
-    """The graph of each node and its number in the graph, [N, 2].
-
-    Args:
-        graphs: Number of each graph, [G].
-        counts: Number of nodes of each graph, [G].
-    """
-    first = (counts.cumsum(0) - counts).repeat_interleave(counts)
-    return torch.stack([graphs.repeat_interleave(counts), torch.arange(len(first)) - first], 1)
