@@ -1,10 +1,9 @@
-"""Checks of the data of a fit: what cannot be fitted, and what may be a mistake."""
+"""What may be wrong with the data of a fit, such as too few graphs, or a molecule in two parts."""
 
 import numpy as np
 
 from pfgnn.data.dataset import Dataset
-from pfgnn.data.task import CLASS_LOSSES
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import shown
 from pfgnn.experiments.calibration import least_graphs
 from pfgnn.experiments.fit_parts import CALIBRATION
 from pfgnn.experiments.intervals import COVERAGE
@@ -14,33 +13,6 @@ from pfgnn.graphs.arrays import IntArray
 FEW = 20  # graphs with a target; with fewer, hardly anything can be learned or tested
 LEAST_OF_CLASS = 2  # graphs of a class in a part
 MOST_NAMED = 5  # classes that a warning names
-
-
-def check_targets(dataset: Dataset) -> None:
-    """Raise an InputError unless a model can be fitted to the targets."""
-    task = dataset.task
-    if task.level != "graph" or task.loss == "none":
-        raise InputError(
-            f"{dataset.name} must have a target for each graph to be fitted, but its task is at {task.level} level; "
-            "`pfgnn train` trains such tasks"
-        )
-    for column, values in enumerate(dataset.y.T):
-        known = values[~np.isnan(values)]
-        name = f"target {task.targets[column]}" if len(task.targets) == dataset.y.shape[1] else f"target {column}"
-        name = "the target" if dataset.y.shape[1] == 1 else name
-        if not len(known):
-            raise InputError(f"{name} must have a known value in some graph, but it has none")
-        if (known == known[0]).all():
-            what = "class" if task.loss != "l1" else "value"
-            raise InputError(
-                f"{name} must have at least 2 different values, but every graph has the {what} {known[0]:g}"
-            )
-    if task.loss in CLASS_LOSSES:
-        counts = np.bincount(dataset.y[~np.isnan(dataset.y)].astype(np.int64), minlength=task.outputs)
-        if (counts == 0).any():
-            absent = int(counts.argmin())
-            name = shown(task.targets[absent]) if len(task.targets) == task.outputs else str(absent)
-            raise InputError(f"each class must have at least one graph, but class {name} has none")
 
 
 def doubts(dataset: Dataset, copies: IntArray | None = None) -> list[str]:

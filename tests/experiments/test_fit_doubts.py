@@ -8,7 +8,7 @@ from tests.experiments.test_fit import single_vertices
 
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
-from pfgnn.experiments.fit_checks import doubts
+from pfgnn.experiments.fit_doubts import doubts
 from pfgnn.experiments.intervals import wilson
 
 
