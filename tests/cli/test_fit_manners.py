@@ -31,6 +31,9 @@ def test_a_stopped_fit_is_resumed_with_the_same_options(
 ) -> None:
     stopped(pfgnn, monkeypatch, two_targets, "--target", "length", "--out", "model", *QUICK)
     table(tmp_path / "other.csv", [("smiles", "length"), ("CC", 2)])
+    record = tmp_path / "model" / "record.json"
+    kept = record.read_text()
+    record.unlink()  # as if it was stopped in the training
     for words, sentence in (
         ([two_targets, "--target", "carbons", *QUICK], "model is a fit of length, but --target is carbons; give the"),
         ([two_targets, *QUICK], "model is a fit of length, but --target is not given;"),
@@ -42,12 +45,16 @@ def test_a_stopped_fit_is_resumed_with_the_same_options(
         assert (status, sentence in err) == (2, True), err
         assert len(err.splitlines()) == 1
 
+    record.write_text(kept)
     status, out, err = pfgnn("predict", "model", two_targets, "--device", "cpu")
     assert status == 0, err
     again = f"pfgnn fit {two_targets} --out model --resume --target=length --set=training.epochs=4 --set=model.width=8"
     assert f"There are no intervals: the fit has not finished; go on with: {again}." in out
 
-    status, _, err = pfgnn("fit", "--resume", two_targets, "--target", "length", "--out", "model", *QUICK)
+    # After the training, only options that are given are compared.
+    status, _, err = pfgnn("fit", "--resume", two_targets, "--seed", "3", "--out", "model", "--no-report")
+    assert (status, "a fit with no --seed, but --seed is 3" in err) == (2, True)
+    status, _, err = pfgnn("fit", "--resume", two_targets, "--out", "model", "--no-report", "--device", "cpu")
     assert status == 0, err
     (tmp_path / "model" / "best.safetensors").write_bytes(b"cut")
     status, _, err = pfgnn("predict", "model", two_targets, "--device", "cpu")
@@ -58,7 +65,7 @@ def test_a_stopped_fit_is_resumed_with_the_same_options(
         2,
         True,
     )
-    (tmp_path / "model" / "record.json").unlink()
+    record.unlink()
     status, _, err = pfgnn("predict", "model", two_targets, "--device", "cpu")
     assert (status, f"its run has not finished; go on with: {again}" in err) == (2, True)
 

@@ -76,7 +76,7 @@ def fit(
     `pfgnn predict` predicts new graphs with the model folder, `pfgnn explain` shows what a prediction depends on.
     """
     from pfgnn.experiments.fit_command import check_same, given_options
-    from pfgnn.experiments.run_directory import CONFIG, check_directory, check_out
+    from pfgnn.experiments.run_directory import CONFIG, RECORD, check_directory, check_out
 
     path.stat()  # raises at once if there is no such file
     if split is not None and split not in SPLITS:
@@ -108,7 +108,7 @@ def fit(
     start: Resume = "no" if not begun else "previous" if resume_previous else "last"
     check_directory(folder, start)
     if begun:
-        check_same(folder, path, command)
+        check_same(folder, path, command, trained=(folder / RECORD).exists())
     with going_on("--resume", instead_of=["--resume-previous"]):
         use_threads(threads)
         from pfgnn.experiments.backbones import import_trusted

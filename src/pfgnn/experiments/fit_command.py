@@ -29,7 +29,7 @@ def given_options(options: Mapping[str, object]) -> Command:
     return {name: [str(one) for one in value] for name, value in listed.items() if value and value != [None]}
 
 
-def check_same(folder: Path, source: Path, options: Command) -> None:
+def check_same(folder: Path, source: Path, options: Command, trained: bool = False) -> None:
     """Raise an InputError if a folder is the fit of another file, or of a command with other options.
 
     Folders of earlier versions do not say which options they had. Of these, only the file is compared.
@@ -38,6 +38,7 @@ def check_same(folder: Path, source: Path, options: Command) -> None:
         folder: Model folder of the stopped fit.
         source: The file that is given now.
         options: The options that are given now, from :func:`given_options`.
+        trained: Whether the training is done. Then options that are left out now change nothing, and are not compared.
     """
     known = _read(folder)
     if known is None:
@@ -49,7 +50,7 @@ def check_same(folder: Path, source: Path, options: Command) -> None:
         return
     for name in dict.fromkeys([TARGET, *before, *options]):
         was, now = before.get(name, []), options.get(name, [])
-        if was == now:
+        if was == now or (trained and not now):
             continue
         fitted = f"of {', '.join(was)}" if name == TARGET and was else f"with {_shown(name, was)}"
         raise InputError(
