@@ -186,6 +186,7 @@ WRONG: list[tuple[str, list[str], str]] = [
     (GOOD, ["--target=smiles"], "--target must be another column than that of the SMILES, but both are 'smiles'"),
     ("smiles,y,z\nC,1,2\nCC,2,3\n", [], "must have one column that can be the target, but it has 2: y, z"),
     (GOOD, ["--split=time"], "--split must be one of random, scaffold, but it is 'time'"),
+    (GOOD, ["--on-error=ignore"], "--on-error must be one of fail, skip, but it is 'ignore'"),
     (GOOD, ["--set=model.widht=3"], "model.widht is not a setting"),
     (GOOD, ["--set=training.epochs=x"], "training.epochs must be an integer or null, but it is 'x'"),
     (GOOD, ["--set=training=3"], "training must be a mapping of names to values, but it is 3"),

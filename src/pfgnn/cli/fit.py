@@ -10,7 +10,7 @@ from rich.progress import Progress
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, counted
 from pfgnn.cli.fit_results import say_baselines, say_results
-from pfgnn.cli.predict import REJECTS_SHOWN
+from pfgnn.cli.predict import REJECTS_SHOWN, check_on_error
 from pfgnn.cli.stopping import going_on
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Imports, progress_bar
@@ -81,6 +81,7 @@ def fit(
     path.stat()  # raises at once if there is no such file
     if split is not None and split not in SPLITS:
         raise InputError(f"--split must be one of {', '.join(SPLITS)}, but it is {shown(split)}")
+    check_on_error(on_error)
     command = given_options(
         {
             "--target": target,

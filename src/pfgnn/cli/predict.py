@@ -11,7 +11,7 @@ from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, counted
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Imports
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 from pfgnn.workers import MOST_PROCESSES
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pfgnn.experiments.model_folder import Facts
     from pfgnn.experiments.prediction_table import Predictions
 
+ON_ERROR = ("fail", "skip")
 REJECTS_SHOWN = 20  # rejected lines that are printed
 
 
@@ -61,6 +62,7 @@ def predict(
     from pfgnn.experiments.run_directory import read_record
 
     check_draws(draws, particles)
+    check_on_error(on_error)
     directory = find_model(directory)
     read_record(directory)
     path.stat()  # both lines raise at once if a file is missing
@@ -108,6 +110,12 @@ def predict(
     elif why_none:
         kind = "sets of classes" if classes else "intervals"
         console.print(f"There are no {kind}: {why_none}.", markup=False, highlight=False, soft_wrap=True)
+
+
+def check_on_error(value: str) -> None:
+    """Raise an InputError unless the option --on-error is fail or skip."""
+    if value not in ON_ERROR:
+        raise InputError(f"--on-error must be one of {', '.join(ON_ERROR)}, but it is {shown(value)}")
 
 
 def _why_not_calibrated(directory: Path, facts: "Facts") -> str:
