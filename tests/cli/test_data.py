@@ -111,7 +111,7 @@ def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:
     done = pfgnn("data", "convert", tmp_path / "own.jsonl", tmp_path / "own.pfgnn", "--on-error", "skip")
     assert done.returncode == 0, done.stderr
     assert "line 2: edges has edge (0, 5), which is out of range for 2 nodes" in done.stdout
-    assert "1 graphs; 1 lines rejected" in done.stdout
+    assert "1 graph; 1 line rejected" in done.stdout
     assert len(Dataset.open(tmp_path / "own.pfgnn")) == 1
     assert "1 outputs" in pfgnn("data", "info", tmp_path / "own.pfgnn").stdout
 
@@ -136,6 +136,21 @@ def test_split_draws_parts_by_its_seed_and_keeps_them_in_the_file(tmp_path: Path
     assert found[0] == found[1] != found[2]
 
 
+@pytest.mark.parametrize("option", ["scaffold", "scaffold:0.4,0.3,0.3"])
+def test_split_by_scaffold(tmp_path: Path, option: str) -> None:
+    pytest.importorskip("rdkit")
+    molecules = [tail + ring for ring in ("C1CC1", "C1CCC1", "c1ccccc1", "c1ccncc1", "C1CCCC1") for tail in "CN"]
+    rows = "".join(f"m{number},{smiles},{number}.5\n" for number, smiles in enumerate(molecules))
+    (tmp_path / "own.csv").write_text("id,Structure,y\n" + rows)
+    done = pfgnn("data", "convert", "own.csv", "own.pfgnn", "--target", "y", "--split", option, cwd=tmp_path)
+    if option == "scaffold":  # a tenth is less than one scaffold
+        assert "--split needs more graphs, for 10 graphs of own give: 8 train" in done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    assert "SMILES column: Structure." in done.stdout
+    assert "Parts: 4 train, 2 validation, 4 test, by scaffold." in done.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -146,7 +161,11 @@ def test_split_draws_parts_by_its_seed_and_keeps_them_in_the_file(tmp_path: Path
         ("--split nan,0.5,0.5", "but it is 'nan,0.5,0.5'"),
         ("--split a,b,c", "but it is 'a,b,c'"),
         ("--split 0.8,0.1,0.1", "--split needs more graphs, for 3 graphs of own give: 2 train, 1 validation, 0 test"),
-        ("--seed 1", "--seed is for --split, which is not given, but it is 1"),
+        ("--split scaffold", "--split scaffold is for molecules, of the kind csv or smi, but "),
+        ("--split ring:0.8,0.1,0.1", "--split must be shares, scaffold or scaffold:SHARES, but it is 'ring:"),
+        ("--split scaffold:1", "--split must be three shares above 0 that add up to 1, such as 0.8,0.1,0.1, but it is"),
+        ("--split scaffold --seed 1", "--seed is for a random --split, which is not given, but it is 1"),
+        ("--seed 1", "--seed is for a random --split, which is not given, but it is 1"),
     ],
 )
 def test_a_wrong_split_is_refused_and_nothing_is_written(tmp_path: Path, options: str, sentence: str) -> None:

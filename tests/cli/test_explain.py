@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -74,3 +75,17 @@ def test_wrong_input_gets_one_sentence_and_writes_nothing(
     with pytest.raises(InputError, match=sentence):
         call(finished, *arguments, "--draws", 2, "--device", "cpu")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_name_of_a_target_is_enough_and_no_noise_needs_no_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one step and a particle for each vertex nothing is left to chance, up to rounding errors."""
+    config = small(packed(tmp_path, TARGETS), {"epochs": 1})
+    model = replace(config.model, steps=1, sampling="distinct")
+    run(replace(config, model=model), tmp_path / "run", device="cpu")
+    monkeypatch.chdir(tmp_path)
+    printed = call(tmp_path / "run", "D?{", "--draws", 3, "--particles", 8, "--output", "b", "--device", "cpu")
+    assert "predicted b: " in printed
+    assert "Monte Carlo standard error 0\n" in printed
+    assert "More --draws" not in printed

@@ -40,10 +40,16 @@ def read(path: Path) -> list[dict[str, str]]:
 def test_from_a_table_to_intervals(pfgnn: Command, molecules: Path, tmp_path: Path) -> None:
     status, out, err = pfgnn("fit", molecules, "--target", "length", "--out", "model", *QUICK)
     assert status == 0, err
+    assert "SMILES column: structure." in out
     assert "Graphs: 30 train, 10 validation, 10 calibration, 10 test." in out
+    assert "Test: mean absolute error " in out
+    assert "Interval: 90 % of the true values lie within ± " in out
+    assert "log_mae" not in out
     tested = read(tmp_path / "model" / "test_predictions.csv")
     assert len(tested) == 10
     assert all(float(row["true length"]) == len(row["smiles"]) for row in tested)
+    for row in tested:  # the line of the file, and its other columns
+        assert molecules.read_text().splitlines()[int(row["line"]) - 1].startswith(f"{row['id']},{row['smiles']},")
     record = json.loads((tmp_path / "model" / "record.json").read_text())
     mae = np.mean([abs(float(row["true length"]) - float(row["predicted length"])) for row in tested])
     assert record["results"]["test"]["value"] == pytest.approx(mae, rel=1e-4)
@@ -59,7 +65,7 @@ def test_from_a_table_to_intervals(pfgnn: Command, molecules: Path, tmp_path: Pa
         assert low < float(row["predicted length"]) < high
     (tmp_path / "large.smi").write_text("C" * 40 + "\n")
     status, out, err = pfgnn("predict", "model", "large.smi", "--coverage", "0.5", "--device", "cpu")
-    assert "Warning: 1 graph has more vertices than the largest training graph" in out
+    assert "Warning: 1 graph is unlike the training data (graph 0: larger than all training molecules)" in out
     assert "50 % interval" in (tmp_path / "predictions.csv").read_text()
     status, out, err = pfgnn("predict", "model", "large.smi", "--coverage", "0.99", "--device", "cpu")
     assert (status, "needs at least 99 graphs for calibration, but there are 10" in err) == (2, True)
@@ -97,7 +103,8 @@ def test_lines_that_rdkit_refuses(pfgnn: Command, molecules: Path, tmp_path: Pat
     lines = molecules.read_text().splitlines()
     (tmp_path / "bad.csv").write_text("\n".join([*lines[:5], "bad,C(C,3", "empty,,2", *lines[5:]]))
     status, _, err = pfgnn("fit", "bad.csv", "--target", "length", *QUICK)
-    assert (status, "bad.csv, line 6: smiles 'C(C' is not a valid molecule" in err) == (2, True)
+    said = "bad.csv: 2 lines cannot be read (--on-error skip leaves out such lines): line 6: smiles 'C(C' is not"
+    assert (status, said in err) == (2, True)
     assert not (tmp_path / "bad-model").exists()
     status, out, err = pfgnn("fit", "bad.csv", "--target", "length", "--on-error", "skip", *QUICK)
     assert status == 0, err
@@ -116,7 +123,12 @@ def test_other_files(pfgnn: Command, tmp_path: Path) -> None:
     assert {row["true class"] for row in read(tmp_path / "graphs-model" / "test_predictions.csv")} == {"path", "ring"}
     status, _, err = pfgnn("predict", "graphs-model", "graphs.g6", "--device", "cpu")
     assert status == 0, err
-    assert list(read(tmp_path / "predictions.csv")[0])[1::2] == ["probability of path", "probability of ring"]
+    rows = read(tmp_path / "predictions.csv")
+    assert list(rows[0])[1:4:2] == ["predicted class", "probability of path"]
+    for row in rows:
+        likeliest = max(("path", "ring"), key=lambda kind: float(row[f"probability of {kind}"]))
+        assert row["predicted class"] == likeliest
+        assert set(row["classes at 90 %"].split("; ")) <= {"", "path", "ring"}
 
     lines: list[dict[str, Any]] = [
         {"num_nodes": 2, "edges": [[0, 1]], "edge_attr": [[kind]], "x": [[kind], [1]]} for kind in (0, 1)
@@ -163,19 +175,23 @@ def test_a_stopped_fit_goes_on(pfgnn: Command, tmp_path: Path, monkeypatch: pyte
 
 
 GOOD = "smiles,y\n" + 9 * "C,1.5\nCC,2.5\n"
+NAMES = "smiles,y\n" + "".join(f"{'C' * length},n{length}\n" for length in range(1, 30))
 WRONG: list[tuple[str, list[str], str]] = [
     ("a,b\n1,2\n", [], "has no column 'smiles', but has: a, b"),
     ("smiles,y\n" + 6 * "C,5\n", [], "at least 2 different values, but every graph has the value 5"),
     ("smiles,y\nC,1.5\nCC,2.5\nO,0.5\n", [], "there must be at least 2 graphs to train on, but of 3 graphs"),
     ("smiles,y\nC,on\nO,on\n", ["--task=classification"], "must have at least 2 classes, but all labels are 'on'"),
     ("smiles,y\nC,on\nO,off\n", ["--task=regression"], "which takes numbers, but there are texts such as"),
+    (NAMES, ["--target=y"], "29 of its 29 texts differ, so they look like names; if they are classes, choose the task"),
+    (GOOD, ["--target=smiles"], "--target must be another column than that of the SMILES, but both are 'smiles'"),
     ("smiles,y,z\nC,1,2\nCC,2,3\n", [], "must have one column that can be the target, but it has 2: y, z"),
     (GOOD, ["--split=time"], "--split must be one of random, scaffold, but it is 'time'"),
+    (GOOD, ["--on-error=ignore"], "--on-error must be one of fail, skip, but it is 'ignore'"),
     (GOOD, ["--set=model.widht=3"], "model.widht is not a setting"),
     (GOOD, ["--set=training.epochs=x"], "training.epochs must be an integer or null, but it is 'x'"),
     (GOOD, ["--set=training=3"], "training must be a mapping of names to values, but it is 3"),
     (GOOD, ["--set=model.towers=3", "--set=model.backbone=pna"], "towers must divide"),
-    (GOOD, ["--test-fraction=1.5"], "test_fraction must be at least 0 and below 1"),
+    (GOOD, ["--test-fraction=1.5"], "--test-fraction must be at least 0 and below 1"),
 ]
 
 

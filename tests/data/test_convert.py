@@ -40,7 +40,7 @@ def graph6(tmp_path: Path, labels: str, **options: Any) -> Converted:
 
 def test_csv_gives_molecules_with_named_targets(tmp_path: Path) -> None:
     steps: list[tuple[int, int]] = []
-    dataset, rejects, smiles = csv(tmp_path, progress=lambda done, total: steps.append((done, total)))
+    dataset, rejects, smiles, *_ = csv(tmp_path, progress=lambda done, total: steps.append((done, total)))
     assert (dataset.name, dataset.task) == ("table", Task("graph", 2, "l1", "mae", ("mu", "gap")))
     assert (dataset.in_channels, dataset.edge_channels) == ((5,), (5,))
     assert dataset.y.tolist() == [[1.5, 2], [0.5, 1], [-3, 10]]
@@ -65,7 +65,7 @@ def test_csv_takes_all_other_columns_by_default_and_may_be_gzipped(tmp_path: Pat
 
 def test_csv_rejects_are_collected_by_line(tmp_path: Path) -> None:
     text = CSV + "bad,C1,1,1\nsulfur,S,1,1\nodd,C,one,1\nhuge,C,1,inf\nshort,C\ngood,C,1,1\n"
-    dataset, rejects, smiles = csv(tmp_path, text, on_error="skip")
+    dataset, rejects, smiles, *_ = csv(tmp_path, text, on_error="skip")
     assert (len(dataset), smiles) == (4, ["O", "CO", "N", "C"])
     assert rejects == [
         Reject(6, "smiles 'C1' is not a valid molecule"),
@@ -74,7 +74,10 @@ def test_csv_rejects_are_collected_by_line(tmp_path: Path) -> None:
         Reject(9, "column 'gap' must be a finite number, but it is 'inf'"),
         Reject(10, "there are 2 entries, but the header has 4"),
     ]
-    with pytest.raises(ValueError, match=r"^table.csv, line 6: smiles 'C1' is not a valid molecule$"):
+    said = (
+        r"^table.csv: 5 lines cannot be read \(--on-error skip .*: line 6: smiles 'C1' is not a valid molecule; line 7"
+    )
+    with pytest.raises(ValueError, match=said):
         csv(tmp_path, text)
 
 
@@ -95,8 +98,13 @@ def test_one_target_keeps_its_name(tmp_path: Path, values: tuple[float, float], 
         ),
         (CSV, {"targets": ["Gap"]}, r"has no column 'Gap', .*; did you mean --target gap\?$"),
         (CSV, {"smiles_column": "mol"}, "has no column 'mol', but has: .*, gap; name a column with --smiles-column$"),
-        (CSV.replace("smiles", "Smiles"), {}, r"has no column 'smiles', .*; did you mean --smiles-column Smiles\?$"),
-        (CSV.replace("smiles", "my SMILES"), {}, r"no column 'smiles', .*did you mean --smiles-column 'my SMILES'\?$"),
+        (CSV, {"smiles_column": "Smiles"}, r"has no column 'Smiles', .*; did you mean --smiles-column smiles\?$"),
+        (
+            CSV,
+            {"targets": ["smiles"]},
+            "--target must be another column than that of the SMILES, but both are 'smiles'$",
+        ),
+        ("a,b\n1,2\n", {}, "has no column 'smiles', but has: a, b; name a column with --smiles-column$"),
         ("smiles\nC\n", {"targets": None}, "must have at least one target besides column 'smiles', but it has none$"),
         ("smiles,mu,gap\n", {}, "table.csv must have at least one row below its header, but it has none$"),
         ("smiles,mu,gap\n , \n", {"targets": None}, "at least one row below its header, but it has none$"),
@@ -186,7 +194,7 @@ def test_json_lines(tmp_path: Path) -> None:
     ],
 )
 def test_json_rejects(tmp_path: Path, change: dict[str, object], reason: str) -> None:
-    dataset, rejects, _ = jsonl(tmp_path, JSON, {**JSON, **change}, JSON, on_error="skip")
+    dataset, rejects, *_ = jsonl(tmp_path, JSON, {**JSON, **change}, JSON, on_error="skip")
     assert len(dataset) == 2
     assert rejects == [Reject(2, reason)]
 
@@ -220,7 +228,7 @@ def test_classes_are_told_from_numbers(
 def test_a_folder_is_read_as_tu(tmp_path: Path) -> None:
     for kind, text in {"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n2\n", "graph_labels": "5\n9\n"}.items():
         write(tmp_path, f"TINY_{kind}.txt", text)
-    dataset, rejects, smiles = convert(tmp_path)
+    dataset, rejects, smiles, *_ = convert(tmp_path)
     assert (dataset.name, dataset.y.tolist(), rejects, smiles) == ("TINY", [[0], [1]], [], [])
 
 

@@ -14,8 +14,9 @@ from pfgnn.data import convert_pieces
 from pfgnn.data.convert import Reject, convert
 from pfgnn.data.convert_file import convert_file
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.molecules import scaffold
 from pfgnn.data.shards import Shards, is_folder
-from pfgnn.data.splits import random_split
+from pfgnn.data.splits import random_split, scaffold_split
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +77,7 @@ def test_a_large_table_becomes_shards_that_hold_what_one_file_would(
     pytest.importorskip("rdkit")
     path = csv(tmp_path, label, broken=(3, 4, 5, 6, 7, *range(32, 48)))  # no line of the third shard can be read
     done = convert_file(path, tmp_path / "own.pfgnn", on_error="skip", rejects=tmp_path / "rejects.txt", processes=1)
-    want, rejects, _ = convert(path, on_error="skip", processes=1)
+    want, rejects, *_ = convert(path, on_error="skip", processes=1)
     shards = Shards.open(tmp_path / "own.pfgnn")
     assert [shard.graphs for shard in shards.shards] == [11, 16, 16, 11 - (len(rejects) - 21)]
     assert_same(shards.whole(), want)
@@ -85,6 +86,25 @@ def test_a_large_table_becomes_shards_that_hold_what_one_file_would(
     lines = [f"line {reject.line}: {reject.reason}" for reject in rejects]
     assert (tmp_path / "rejects.txt").read_text().splitlines() == lines
     assert {path.name for path in tmp_path.iterdir()} == {"own.csv", "own.pfgnn", "rejects.txt"}
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_molecules_of_one_scaffold_stay_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
+    pytest.importorskip("rdkit")
+    monkeypatch.setattr(converting, "LARGE", 32 if large else 1000)
+    rings = ["".join(["C", str(1), "C" * length, str(1)]) for length in range(2, 14)]
+    rows = ["C1"] + [f"{tail}{ring}" for ring in rings for tail in ("C", "N", "O", "F", "CC")]
+    (tmp_path / "own.csv").write_text("id,SMILES,y\n" + "".join(f"m{i},{of},{i}.5\n" for i, of in enumerate(rows)))
+    options: dict[str, Any] = {"targets": ["y"], "on_error": "skip", "processes": 1}
+    done = convert_file(
+        tmp_path / "own.csv", tmp_path / "own.pfgnn", shares=(0.6, 0.2, 0.2), split="scaffold", **options
+    )
+    assert done.about["parts"] == "35 train, 10 validation, 15 test, by scaffold"
+    assert bool(done.shards) == large
+    splits = Dataset.open(tmp_path / "own.pfgnn").splits
+    want = scaffold_split([scaffold(of) for of in rows[1:]], (0.6, 0.2, 0.2))
+    for name, graphs in want.items():
+        np.testing.assert_array_equal(splits[name], graphs)
 
 
 def test_other_large_files_become_shards_too(tmp_path: Path) -> None:

@@ -132,7 +132,9 @@ def test_interval_and_noise(fitted: PFGNNRegressor) -> None:
 
 
 def test_larger_graphs_get_a_warning(fitted: PFGNNRegressor) -> None:
-    with pytest.warns(UserWarning, match="1 graph has more vertices than the largest training graph, which has 12"):
+    with pytest.warns(
+        UserWarning, match="1 graph is unlike the training data .graph 0: larger than all training graphs"
+    ):
         fitted.predict([nx.path_graph(13)])
 
 

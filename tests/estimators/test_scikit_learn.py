@@ -37,7 +37,7 @@ def test_joblib() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*more vertices than the largest training graph")
+@pytest.mark.filterwarnings("ignore:.*unlike the training data")
 @pytest.mark.parametrize(
     "graphs",
     [GRAPHS, [to_graph6(graph) for graph in GRAPHS], np.array([to_graph6(graph) for graph in GRAPHS])[:, None]],
@@ -49,7 +49,7 @@ def test_cross_validation_of_lists(graphs: Any) -> None:
     assert np.isfinite(scores).all()
 
 
-@pytest.mark.filterwarnings("ignore:.*more vertices than the largest training graph")
+@pytest.mark.filterwarnings("ignore:.*unlike the training data")
 def test_cross_validation_of_a_dataset() -> None:
     dataset = Dataset.from_graphs(GRAPHS, SIZES)
     predicted = cross_val_predict(regressor(epochs=1), dataset, SIZES, cv=2)
@@ -57,7 +57,7 @@ def test_cross_validation_of_a_dataset() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*more vertices than the largest training graph")
+@pytest.mark.filterwarnings("ignore:.*unlike the training data")
 def test_search_finds_the_better_value() -> None:
     rates = {"learning_rate": [1e-9, 0.01]}
     search = GridSearchCV(regressor(epochs=6), rates, cv=2).fit(GRAPHS, SIZES)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pfgnn.data.task import Task
-from pfgnn.experiments.prediction_table import Columns, Predictions, check_names, output_names
+from pfgnn.experiments.prediction_table import Columns, Predictions, check_names, output_names, written_columns
 
 MEAN, ERROR = torch.tensor([[0.25, 1e9], [1 / 3, -2]]), torch.tensor([[0.5, 0.0], [1.0, 2.0]])
 
@@ -62,9 +62,11 @@ def test_outputs_have_the_names_of_their_targets(task: Task, names: list[str]) -
 
 def test_no_two_columns_have_the_same_name() -> None:
     """A column of truths must not be taken for the predictions."""
-    check_names(Path("new.csv"), ["smiles", "logp"], ["predicted logp"])
-    for name in ("graph", "node", "predicted logp", "predicted logp, Monte Carlo standard error"):
+    written = written_columns(Task("graph", 1, "l1", "mae", ("logp",)), outside=True, coverage=None)
+    check_names(Path("new.csv"), ["smiles", "logp"], written)
+    named = ("graph", "node", "predicted logp", "predicted logp, Monte Carlo standard error", "outside training")
+    for name in named:
         with pytest.raises(
             ValueError, match=f"^new.csv must not have a column '{name}', for predictions have one; rename"
         ):
-            check_names(Path("new.csv"), ["smiles", name], ["predicted logp"])
+            check_names(Path("new.csv"), ["smiles", name], written)

@@ -77,6 +77,19 @@ def test_the_best_weights_are_kept_and_loaded(tmp_path: Path, monkeypatch: pytes
     assert read_checkpoint(tmp_path / BEST).state["run"]["update"] == 6
 
 
+def test_the_units_of_several_targets_do_not_decide_which_weights_are_best(tmp_path: Path) -> None:
+    """Errors are divided by the deviation of the training targets, if these are standardised."""
+    scores = []
+    for units in (1.0, 1000.0):
+        dataset = graphs(task=Task("graph", 2, "l1", "mae"))
+        scaled = replace(dataset, y=dataset.y * np.array([1.0, units]))
+        of = trainer(tmp_path / str(units), replace(CONFIG, standardise=True), scaled)
+        scores.append(of.validation.score())
+    assert scores[0] == pytest.approx(scores[1], rel=1e-5)
+    assert scores[0] is not None
+    assert scores[0] < 10
+
+
 def test_small_errors_are_the_best_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = trainer(tmp_path, CONFIG, graphs(task=TARGET))
     scripted(of, [5.0, 4.0, 6.0, 4.5], monkeypatch)

@@ -29,6 +29,11 @@ def make_table(*columns: str, title: str | None = None, caption: str | None = No
     return table
 
 
+def counted(number: int, what: str) -> str:
+    """A number with its noun in the singular or plural, such as "1 graph" or "2 graphs"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def print_json(content: object) -> None:
     """Print JSON for another program: nothing else is on stdout, and no line is broken to fit the terminal.
 

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import Json, console, make_table, print_json
+from pfgnn.cli.console import Json, console, counted, make_table, print_json
 from pfgnn.cli.stopping import going_on
 from pfgnn.errors import InputError, shown
 
@@ -145,7 +145,9 @@ def convert(
     kind: Annotated[
         str | None, typer.Option(help="Format: csv, smi, graph6, jsonl or tu. By default the file's ending decides.")
     ] = None,
-    smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
+    smiles_column: Annotated[
+        str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
+    ] = None,
     target: Annotated[
         list[str] | None, typer.Option(help="CSV: name of a target column, if several can be. Repeatable.")
     ] = None,
@@ -157,9 +159,13 @@ def convert(
     on_error: Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")] = "fail",
     rejects: Annotated[Path | None, typer.Option(help="File to write all skipped lines to, with reasons.")] = None,
     split: Annotated[
-        str | None, typer.Option(help="Draw parts at random: the shares of train, validation and test, as 0.8,0.1,0.1.")
+        str | None,
+        typer.Option(
+            help="Draw parts: the shares of train, validation and test, as 0.8,0.1,0.1, at random; or scaffold, or "
+            "scaffold:0.8,0.1,0.1, which keeps molecules of one scaffold together."
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of --split; by default 0.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of a random --split; by default 0.")] = None,
     processes: Annotated[int | None, typer.Option(min=1, help="Number of processes. By default all cores.")] = None,
 ) -> None:
     """Convert your own graphs into a packed file, or a large file into a folder of shards.
@@ -171,9 +177,9 @@ def convert(
         raise InputError(f"out must be a file other than the one to read, but it is {out}")
     if out.is_dir():
         raise InputError(f"out must be a file, or a folder that does not exist, but {out} is a folder that exists")
-    shares = None if split is None else _shares(split)
-    if seed is not None and shares is None:
-        raise InputError(f"--seed is for --split, which is not given, but it is {seed}")
+    how, shares = ("random", None) if split is None else _split(split)
+    if seed is not None and (shares is None or how != "random"):
+        raise InputError(f"--seed is for a random --split, which is not given, but it is {seed}")
 
     from pfgnn.data.convert_file import convert_file
 
@@ -184,6 +190,7 @@ def convert(
             out,
             rejects=rejects,
             shares=shares,
+            split=how,
             seed=seed or 0,
             progress=lambda number, total: bar.update(task_of_bar, completed=number, total=total),
             processes=processes,
@@ -195,29 +202,34 @@ def convert(
             task=task,
             on_error=on_error,
         )
-    for key in ("target column", "labels", "classes", "unknown labels", "parts"):
+    for key in ("SMILES column", "target column", "labels", "classes", "unknown labels", "parts"):
         if what := done.about.get(key):
-            console.print(f"{key.capitalize()}: {what}.", highlight=False, soft_wrap=True, markup=False)
+            console.print(f"{key[0].upper()}{key[1:]}: {what}.", highlight=False, soft_wrap=True, markup=False)
     for reject in done.first:
         console.print(f"line {reject.line}: {reject.reason}", highlight=False, soft_wrap=True, markup=False)
     if done.rejected > len(done.first):
         console.print(f"... and {done.rejected - len(done.first)} more; --rejects FILE writes them all")
     where = f"{out}, a folder of {done.shards} shards" if done.shards else out
-    said = f"Wrote {where}: {done.graphs} graphs; {done.rejected} lines rejected."
+    said = f"Wrote {where}: {counted(done.graphs, 'graph')}; {counted(done.rejected, 'line')} rejected."
     console.print(said, soft_wrap=True, markup=False)
 
 
-def _shares(text: str) -> list[float]:
-    """The shares of train, validation and test in an option such as 0.8,0.1,0.1."""
+def _split(option: str) -> tuple[str, list[float]]:
+    """How parts are drawn, and the shares of train, validation and test, from an option such as 0.8,0.1,0.1."""
+    how, colon, text = option.rpartition(":")
+    if option == "scaffold":
+        how, text = option, "0.8,0.1,0.1"
+    elif how != ("scaffold" if colon else ""):
+        raise InputError(f"--split must be shares, scaffold or scaffold:SHARES, but it is {shown(option)}")
     try:
         shares = [float(word) for word in text.split(",")]
     except ValueError:
         shares = []
     if len(shares) != 3 or not all(share > 0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
         raise InputError(
-            f"--split must be three shares above 0 that add up to 1, such as 0.8,0.1,0.1, but it is {shown(text)}"
+            f"--split must be three shares above 0 that add up to 1, such as 0.8,0.1,0.1, but it is {shown(option)}"
         )
-    return shares
+    return how or "random", shares
 
 
 def _features(present: bool, channels: int | tuple[int, ...] | None, categorical: bool) -> str:

@@ -32,7 +32,7 @@ def explain(
     number: Annotated[int, typer.Option(min=0, help="Number of the graph in the file, from 0.")] = 0,
     output: Annotated[
         str | None,
-        typer.Option(help="Output to print and draw, such as 'predicted logp'; by default the first, or likeliest."),
+        typer.Option(help="Target or class to print and draw, such as logp; by default the first, or likeliest."),
     ] = None,
     node: Annotated[int | None, typer.Option(min=0, help="Vertex to explain, if the run predicts vertices.")] = None,
     draws: Annotated[int, typer.Option(help=f"Independent draws to average, 2 to {MOST_DRAWS}.")] = 16,
@@ -67,10 +67,13 @@ def explain(
     from pfgnn.report.explanation_drawing import draw_explanation
 
     shown_on = errors if as_json else console
-    with Progress(*bar_columns("predictions"), console=shown_on, transient=True) as bar:
+    run = load_run(directory, device)
+    chosen = None if output is None else _find(run.names, output)
+    given = read_one_graph(graph, run.needs, number, smiles_column)
+    with Progress(
+        *bar_columns("predictions"), console=shown_on, transient=True, disable=not shown_on.is_terminal
+    ) as bar:
         task = bar.add_task("", total=None)
-        run = load_run(directory, device)
-        given = read_one_graph(graph, run.needs, number, smiles_column)
         found = explain_prepared(
             run,
             given.dataset,
@@ -81,7 +84,8 @@ def explain(
         )
     features = None if given.smiles is None else run.needs.molecules
     found = found._replace(smiles=given.smiles, features=features)
-    chosen = _choose(found, output, run.task.loss in CLASS_LOSSES)
+    if chosen is None:
+        chosen = int(found.prediction.argmax()) if run.task.loss in CLASS_LOSSES else 0
     if not as_json:
         out, picture = out or Path("explanation.csv"), picture or Path("explanation.svg")
     texts = {}
@@ -98,13 +102,12 @@ def explain(
     console.print(f"Wrote {out} and {picture}.", markup=False, soft_wrap=True)
 
 
-def _choose(found: "Explanation", name: str | None, classes: bool) -> int:
-    """The number of the output with this name. By default the first one, or of classes the likeliest one."""
-    if name is None:
-        return int(found.prediction.argmax()) if classes else 0
-    if name not in found.names:
-        raise InputError(f"output must be one of {', '.join(found.names)}, but it is {shown(name)}")
-    return found.names.index(name)
+def _find(names: list[str], name: str) -> int:
+    """The number of the output with this name, or of this target or class."""
+    for written in (name, f"predicted {name}", f"probability of {name}"):
+        if written in names:
+            return names.index(written)
+    raise InputError(f"--output must be one of {', '.join(names)}, but it is {shown(name)}")
 
 
 def _print(found: "Explanation", output: int) -> None:
@@ -128,4 +131,5 @@ def _print(found: "Explanation", output: int) -> None:
     console.print(
         "Importance: how much lower the prediction would be without this part. It tells about the model alone."
     )
-    console.print("More --draws or --particles make the standard errors smaller.")
+    if error > 0 or any(of > 0 for of in errors_of):
+        console.print("More --draws or --particles make the standard errors smaller.")

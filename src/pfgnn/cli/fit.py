@@ -1,23 +1,24 @@
 """The command fit. It checks its input before it imports torch, which takes seconds."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console
-from pfgnn.cli.predict import REJECTS_SHOWN
+from pfgnn.cli.console import console, counted
+from pfgnn.cli.fit_results import say_baselines, say_results
+from pfgnn.cli.predict import REJECTS_SHOWN, check_on_error
 from pfgnn.cli.stopping import going_on
 from pfgnn.cli.threads import Threads, use_threads
-from pfgnn.cli.train import Device, Imports, print_results, progress_bar
+from pfgnn.cli.train import Device, Imports, progress_bar
 from pfgnn.errors import InputError, shown
 
 if TYPE_CHECKING:
     from pfgnn.experiments.fit import Given
+    from pfgnn.experiments.run_directory import Resume
 
 SPLITS = ("random", "scaffold")
 
@@ -60,7 +61,12 @@ def fit(
     page: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html, with simple models for comparison.")
     ] = True,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a fit that was stopped.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a fit that was stopped. Give the same options again.")
+    ] = False,
+    resume_previous: Annotated[
+        bool, typer.Option("--resume-previous", help="The same from the checkpoint before the last one.")
+    ] = False,
     device: Device = "auto",
     threads: Threads = None,
     imports: Imports = None,
@@ -69,19 +75,45 @@ def fit(
 
     `pfgnn predict` predicts new graphs with the model folder, `pfgnn explain` shows what a prediction depends on.
     """
-    from pfgnn.experiments.run_directory import CONFIG, check_directory
+    from pfgnn.experiments.fit_command import check_same, given_options
+    from pfgnn.experiments.run_directory import CONFIG, RECORD, check_directory, check_out
 
     path.stat()  # raises at once if there is no such file
     if split is not None and split not in SPLITS:
         raise InputError(f"--split must be one of {', '.join(SPLITS)}, but it is {shown(split)}")
+    check_on_error(on_error)
+    command = given_options(
+        {
+            "--target": target,
+            "--split": split,
+            "--task": task,
+            "--smiles-column": smiles_column,
+            "--labels": labels,
+            "--features": features if features != "ogb" else None,
+            "--on-error": on_error if on_error != "fail" else None,
+            "--test-fraction": test_fraction,
+            "--validation-fraction": validation_fraction,
+            "--calibration-fraction": calibration_fraction,
+            "--seed": seed or None,
+            "--set": settings,
+            "--import": imports,
+        }
+    )
+    for name in ("--test-fraction", "--validation-fraction", "--calibration-fraction"):
+        for share in command.get(name, []):
+            if not 0 <= float(share) < 1:
+                raise InputError(f"{name} must be at least 0 and below 1, but it is {share}")
     folder = out or path.parent / f"{path.resolve().name.split('.')[0]}-model"
-    begun = resume and (folder / CONFIG).exists()
-    check_directory(folder, "last" if begun else "no")
-    with going_on("--resume"):
+    check_out(folder)
+    begun = (resume or resume_previous) and (folder / CONFIG).exists()
+    start: Resume = "no" if not begun else "previous" if resume_previous else "last"
+    check_directory(folder, start)
+    if begun:
+        check_same(folder, path, command, trained=(folder / RECORD).exists())
+    with going_on("--resume", instead_of=["--resume-previous"]):
         use_threads(threads)
         from pfgnn.experiments.backbones import import_trusted
-        from pfgnn.experiments.fit import FitOptions, go_on
-        from pfgnn.experiments.fit import fit as fit_graphs
+        from pfgnn.experiments.fit import FitOptions, go_on, plan_fit, train_plan
         from pfgnn.experiments.fit_defaults import check_changes
         from pfgnn.experiments.fit_file import read_given
         from pfgnn.experiments.fit_parts import Shares
@@ -93,13 +125,15 @@ def fit(
             seed,
             overrides=tuple(settings or ()),
             device=device,
+            command=command,
         )
         check_changes({}, options.overrides)
         if begun:
             with progress_bar() as report:
-                record = go_on(folder, options, "last", report)
+                record = go_on(folder, options, start, report)
         else:
-            with Progress(*bar_columns(), console=console, transient=True) as bar:
+            # What is not a terminal would get an empty line from a bar that vanishes.
+            with Progress(*bar_columns(), console=console, transient=True, disable=not console.is_terminal) as bar:
                 reading = bar.add_task(path.name, total=None)
                 given = read_given(
                     path,
@@ -111,12 +145,15 @@ def fit(
                     on_error=on_error,
                     progress=lambda number, total: bar.update(reading, completed=number, total=total),
                 )
-            _say_data(given)
             if split is None and {"train", "validation", "test"} <= given.dataset.splits.keys():
                 options = replace(options, split="given")
+            plan = plan_fit(given, folder, options)
+            _say_data(given)
+            for doubt in plan.warnings:
+                console.print(f"Warning: {doubt}.", highlight=False, soft_wrap=True, markup=False)
             with progress_bar() as report:
-                record = fit_graphs(given, folder, options, report=report)
-        _say_results(folder, record)
+                record = train_plan(plan, report=report)
+        say_results(folder, record)
         if page:
             _write_page(folder, device)
 
@@ -127,35 +164,17 @@ def _write_page(folder: Path, device: str) -> None:
     console.print("Training simple models for comparison, and writing the report.")
     with progress_bar() as report:
         written = write_fit_page(folder, device, report)
+    say_baselines(folder)
     console.print(f"Wrote {written}.", soft_wrap=True, markup=False)
 
 
 def _say_data(given: "Given") -> None:
     """Print what was found in the file."""
-    for key in ("target column", "labels", "classes", "unknown labels"):
+    for key in ("SMILES column", "target column", "labels", "classes", "unknown labels"):
         if what := given.dataset.about.get(key):
-            console.print(f"{key.capitalize()}: {what}.", highlight=False, soft_wrap=True, markup=False)
+            said = f"{key[0].upper()}{key[1:]}: {what}."
+            console.print(said, highlight=False, soft_wrap=True, markup=False)
     for reject in given.rejects[:REJECTS_SHOWN]:
         console.print(f"line {reject.line}: {reject.reason}", highlight=False, soft_wrap=True, markup=False)
-    rejected = f"; {len(given.rejects)} lines rejected" if given.rejects else ""
-    console.print(f"{len(given.dataset)} graphs{rejected}.", highlight=False)
-
-
-def _say_results(folder: Path, record: dict[str, Any]) -> None:
-    from pfgnn.experiments.model_folder import TEST, read_facts
-
-    facts = read_facts(folder)
-    if facts is not None:
-        sizes = ", ".join(f"{size} {name}" for name, size in facts.parts.items())
-        console.print(f"Graphs: {sizes}.", highlight=False)
-    print_results(record)
-    seconds = record["seconds"]["training"]
-    console.print(
-        f"{record['updates']} updates in {seconds:.0f} s, {record['parameters']} parameters, {record['device']}.",
-        markup=False,
-    )
-    tested = f", the test part in {TEST}" if (folder / TEST).exists() else ""
-    console.print(f"Wrote {folder}{tested}.", soft_wrap=True, markup=False)
-    console.print(
-        f"Predict new graphs with: pfgnn predict {shlex.quote(str(folder))} FILE", soft_wrap=True, markup=False
-    )
+    rejected = f"; {counted(len(given.rejects), 'line')} rejected" if given.rejects else ""
+    console.print(f"{counted(len(given.dataset), 'graph')}{rejected}.", highlight=False)

@@ -8,16 +8,18 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, counted
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Imports
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 from pfgnn.workers import MOST_PROCESSES
 
 if TYPE_CHECKING:
+    from pfgnn.experiments.model_folder import Facts
     from pfgnn.experiments.prediction_table import Predictions
 
+ON_ERROR = ("fail", "skip")
 REJECTS_SHOWN = 20  # rejected lines that are printed
 
 
@@ -60,6 +62,7 @@ def predict(
     from pfgnn.experiments.run_directory import read_record
 
     check_draws(draws, particles)
+    check_on_error(on_error)
     directory = find_model(directory)
     read_record(directory)
     path.stat()  # both lines raise at once if a file is missing
@@ -67,52 +70,83 @@ def predict(
         raise InputError(f"out must be a file other than the one to read, but it is {out}")
 
     use_threads(threads)
+    from pfgnn.data.task import CLASS_LOSSES
     from pfgnn.experiments.backbones import import_trusted
-    from pfgnn.experiments.intervals import too_large, usual_coverage
+    from pfgnn.experiments.intervals import say_outside, usual_coverage
     from pfgnn.experiments.predict import load_run
     from pfgnn.experiments.prediction_table import write_table
 
     import_trusted(imports or [])
     noted = Noted()
-    with Progress(*bar_columns("graphs"), console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        run = load_run(directory, device)
-        chosen, why_none = usual_coverage(run.task, run.calibration) if coverage is None else (coverage, "")
-        pieces = run.predict_file(
-            path,
-            draws,
-            particles,
-            coverage=chosen,
-            smiles_column=smiles_column,
-            on_error=on_error,
-            processes=processes,
-            progress=lambda done, count: bar.update(task, completed=int(done), total=count),
-        )
+    run = load_run(directory, device)
+    chosen, why_none = usual_coverage(run.task, run.calibration) if coverage is None else (coverage, "")
+    if run.calibration is None and run.facts is not None:
+        why_none = _why_not_calibrated(directory, run.facts)
+    bar = Progress(*bar_columns("graphs"), console=console, transient=True, disable=not console.is_terminal)
+    task = bar.add_task("", total=None)
+    pieces = run.predict_file(
+        path,
+        draws,
+        particles,
+        coverage=chosen,
+        smiles_column=smiles_column,
+        on_error=on_error,
+        processes=processes,
+        progress=lambda done, count: bar.update(task, completed=int(done), total=count),
+    )
+    with bar:
         rows = write_table(out, noted.each(pieces))
     noted.show()
-    if noted.larger and run.facts is not None:
-        console.print(f"Warning: {too_large(noted.larger, run.facts.largest)}.", markup=False, soft_wrap=True)
-    what = "nodes" if run.task.level == "node" else "graphs"
-    console.print(f"Wrote {rows} {what}, means of {draws} draws, to {out}.", markup=False)
+    if noted.outside:
+        warned = say_outside(noted.outside, noted.first_outside)
+        console.print(f"Warning: {warned}.", markup=False, highlight=False, soft_wrap=True)
+    node_level, classes = run.task.level == "node", run.task.loss in CLASS_LOSSES
+    what = counted(rows, "node") if node_level else counted(rows - noted.count, "graph")
+    console.print(f"Predicted {what}, means of {draws} draws; wrote {out}.", markup=False, soft_wrap=True)
     console.print("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
+    hold = "sets hold the true class" if classes else "intervals hold the true value"
     if chosen is not None:
-        console.print(f"The intervals hold {100 * chosen:g} % of the true values of graphs like those of the fit.")
+        console.print(f"The {hold} of {100 * chosen:g} % of the graphs, if they are like those of the fit.")
     elif why_none:
-        console.print(f"There are no intervals: {why_none}.", markup=False, soft_wrap=True)
+        kind = "sets of classes" if classes else "intervals"
+        console.print(f"There are no {kind}: {why_none}.", markup=False, highlight=False, soft_wrap=True)
+
+
+def check_on_error(value: str) -> None:
+    """Raise an InputError unless the option --on-error is fail or skip."""
+    if value not in ON_ERROR:
+        raise InputError(f"--on-error must be one of {', '.join(ON_ERROR)}, but it is {shown(value)}")
+
+
+def _why_not_calibrated(directory: Path, facts: "Facts") -> str:
+    """Why a model of `pfgnn fit` has no calibration."""
+    from pfgnn.experiments.run_directory import resume_command
+
+    if "calibration" in facts.parts:
+        return f"the fit has not finished; go on with: {resume_command(directory, '--resume')}"
+    return "the model was fitted without graphs for calibration (--calibration-fraction)"
 
 
 class Noted:
-    """What is told of a file: how many lines could not be read, the first of them, and how many graphs are large."""
+    """What is told of a file: lines that could not be read, and graphs that are unlike the training data.
+
+    The number of both is noted, and the first of them with the reasons.
+    """
 
     def __init__(self) -> None:
-        self.count = self.larger = 0
+        self.count = self.outside = 0
         self.first: list[str] = []
+        self.first_outside: list[tuple[int, str]] = []
 
     def each(self, pieces: "Iterator[Predictions]") -> "Iterator[Predictions]":
         """The pieces, of which this is noted."""
+        from pfgnn.experiments.intervals import outside_rows
+
         for piece in pieces:
             self.count += len(piece.rejects)
-            self.larger += piece.larger
+            unlike = outside_rows(piece)
+            self.outside += len(unlike)
+            self.first_outside += unlike[: REJECTS_SHOWN - len(self.first_outside)]
             for line, reason in piece.rejects[: REJECTS_SHOWN - len(self.first)]:
                 self.first.append(f"line {line}: {reason}")
             yield piece
@@ -122,4 +156,5 @@ class Noted:
         for line in self.first:
             console.print(line, highlight=False, soft_wrap=True, markup=False)
         if self.count:
-            console.print(f"{self.count} lines were rejected and have no prediction.")
+            were = "1 line was" if self.count == 1 else f"{self.count} lines were"
+            console.print(f"{were} rejected and {'has' if self.count == 1 else 'have'} no prediction.")

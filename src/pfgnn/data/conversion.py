@@ -8,7 +8,7 @@ from typing import TypedDict
 import numpy as np
 
 from pfgnn.data.arrays import Array, shrink
-from pfgnn.data.convert_pieces import Reject
+from pfgnn.data.convert_pieces import Reject, say_rejects
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.graph_files import Source, read_csv, read_graph6_lines, read_json_lines, read_smiles_with_labels
 from pfgnn.data.label_task import LabelTask, decide_task
@@ -34,7 +34,7 @@ class Settings(TypedDict, total=False):
     """The settings of a :class:`Conversion`, as keywords."""
 
     kind: str | None
-    smiles_column: str
+    smiles_column: str | None
     targets: Sequence[str] | None
     features: str
     labels: str | Path | None
@@ -52,7 +52,7 @@ class Conversion:
             or list}``. The edges in JSON are undirected. Its x and edge_attr are optional, and are read as categories
             if all values are integers from 0. Files may be gzipped (.gz).
         kind: Kind of the source: csv, smi, graph6, jsonl or tu. By default the ending of the path decides.
-        smiles_column: For csv, the column of the molecules.
+        smiles_column: For csv, the column of the molecules. By default the one that is named or looks like it.
         targets: For csv, the columns of the targets. By default the only other column that can be one: a column that
             numbers or names the molecules is none. If there are several, an error names them.
         features: For csv and smi, the features of the molecules: ogb, zinc or qm9.
@@ -65,7 +65,7 @@ class Conversion:
 
     path: str | Path
     kind: str | None = None
-    smiles_column: str = "smiles"
+    smiles_column: str | None = None
     targets: Sequence[str] | None = None
     features: str = "ogb"
     labels: str | Path | None = None
@@ -123,9 +123,10 @@ class Conversion:
             rejects: The rejected lines.
             graphs: Number of graphs.
         """
-        first = next(iter(rejects), None)
+        found = iter(rejects)
+        first = next(found, None)
         if first is not None and self.on_error == "fail":
-            raise InputError(f"{self.file.name}, line {first.line}: {first.reason}")
+            raise InputError(say_rejects(self.file.name, [first, *found]))
         if not graphs:
             cause = f": all lines were rejected, line {first.line} since {first.reason}" if first else ""
             raise InputError(f"{self.file} must have at least one graph, but it has none{cause}")

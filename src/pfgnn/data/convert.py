@@ -24,11 +24,15 @@ class Converted(NamedTuple):
         dataset: The graphs, in the order of the file.
         rejects: The lines that were skipped.
         smiles: SMILES of each graph, length G, for a split by scaffold. Empty for other kinds than csv and smi.
+        lines: Number of the line of each graph in the file, from 1, length G. Empty for a TU folder.
+        targets: Names of the columns of the targets, if the file has them.
     """
 
     dataset: Dataset
     rejects: list[Reject]
     smiles: list[str]
+    lines: list[int]
+    targets: tuple[str, ...] = ()
 
 
 def convert(
@@ -48,7 +52,7 @@ def convert(
     """
     conversion = Conversion(path, **settings)
     if conversion.kind == "tu":
-        return Converted(read_tu(conversion.file), [], [])
+        return Converted(read_tu(conversion.file), [], [], [])
     return convert_source(conversion, conversion.source(), progress, processes or available_cores())
 
 
@@ -56,14 +60,15 @@ def convert_source(conversion: Conversion, source: Source, progress: Progress | 
     """Convert a file that was read once. See :func:`convert`."""
     rejects: list[Reject] = []
     smiles: list[str] = []
+    lines: list[int] = []
     datasets: list[Dataset] = []
     columns: Columns = {}
     done = 0
     with closing(read_pieces(source, processes)) as pieces:
         for piece in pieces:
-            conversion.check(piece.rejects)
             rejects += piece.rejects
             smiles += piece.smiles
+            lines += piece.read
             datasets += [] if piece.dataset is None else [piece.dataset]
             columns, done = piece.columns, done + piece.lines
             if progress is not None:
@@ -71,4 +76,5 @@ def convert_source(conversion: Conversion, source: Source, progress: Progress | 
     conversion.check(rejects, len(datasets))
     dataset = merge(datasets, columns)
     decided = conversion.decide(source, [dataset.y])
-    return Converted(conversion.finish(dataset, source, decided, find_categories(source, [dataset])), rejects, smiles)
+    finished = conversion.finish(dataset, source, decided, find_categories(source, [dataset]))
+    return Converted(finished, rejects, smiles, lines, source.targets)

@@ -1,18 +1,21 @@
 """Convert a file of graphs into a packed file, or a large one into a folder of shards, in bounded memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
+from pfgnn.argument_checks import choose
 from pfgnn.data.conversion import Conversion, Settings, find_categories
 from pfgnn.data.convert import Progress, convert_source
 from pfgnn.data.convert_pieces import Piece, Reject, read_pieces
 from pfgnn.data.graph_files import Source
+from pfgnn.data.molecules import scaffold
 from pfgnn.data.shard_writer import write_shards
-from pfgnn.data.splits import random_split
+from pfgnn.data.splits import random_split, scaffold_split
 from pfgnn.data.tu import read_tu
 from pfgnn.data.unfinished import Unfinished
 from pfgnn.errors import InputError
@@ -23,6 +26,9 @@ from pfgnn.workers import available_cores
 LINES, BYTES = 2**16, 2**26  # a shard is full if it has so many lines, or graphs of this size
 LARGE = 2 * LINES  # lines; a file with more becomes a folder of shards
 SHOWN = 20  # rejected lines that are returned
+MOLECULES = ("csv", "smi")  # kinds of files that hold SMILES
+
+Parts = tuple[dict[str, IntArray], dict[str, str]]
 
 
 class Outcome(NamedTuple):
@@ -49,6 +55,7 @@ def convert_file(
     *,
     rejects: str | Path | None = None,
     shares: Sequence[float] | None = None,
+    split: str = "random",
     seed: int = 0,
     progress: Progress | None = None,
     processes: int | None = None,
@@ -63,22 +70,30 @@ def convert_file(
         path: The file or folder, see :class:`pfgnn.data.conversion.Conversion`.
         out: File or folder to write.
         rejects: File to write all rejected lines to, with reasons.
-        shares: Shares of train, validation and test, which are drawn at random; None for no parts.
-        seed: Seed of the parts.
+        shares: Shares of train, validation and test; None for no parts.
+        split: How the parts are drawn: "random", or "scaffold", which keeps molecules of one scaffold together.
+        seed: Seed of random parts.
         progress: See :func:`pfgnn.data.convert.convert`.
         processes: See :func:`pfgnn.data.convert.convert`.
         settings: See :func:`pfgnn.data.convert.convert`.
     """
     conversion, target = Conversion(path, **settings), Path(out)
     workers = processes or available_cores()
+    draw = partial(_draw_parts, conversion.name, shares, split, seed)
+    if split == "scaffold" and conversion.kind not in MOLECULES:
+        kinds = " or ".join(MOLECULES)
+        raise InputError(
+            f"--split scaffold is for molecules, of the kind {kinds}, but {path} is of the kind {conversion.kind}"
+        )
+    smiles: list[str] = []
     if conversion.kind == "tu":
         dataset, lines = read_tu(conversion.file), list[Reject]()
     else:
         source = conversion.source()
         if source.total > LARGE:
-            return _convert_large(conversion, source, target, rejects, shares, seed, progress, workers)
-        dataset, lines, _ = convert_source(conversion, source, progress, workers)
-    splits, about = _draw_parts(dataset.name, len(dataset), shares, seed)
+            return _convert_large(conversion, source, target, rejects, draw, progress, workers)
+        dataset, lines, smiles, *_ = convert_source(conversion, source, progress, workers)
+    splits, about = draw(len(dataset), lambda: smiles)
     dataset = replace(dataset, splits=splits, about={**dataset.about, **about})
     dataset.save(target)
     write_rejects(rejects, lines)
@@ -90,8 +105,7 @@ def _convert_large(
     source: Source,
     out: Path,
     rejects: str | Path | None,
-    shares: Sequence[float] | None,
-    seed: int,
+    draw: Callable[[int, Callable[[], Iterable[str]]], Parts],
     progress: Progress | None,
     processes: int,
 ) -> Outcome:
@@ -114,7 +128,7 @@ def _convert_large(
     conversion.check(unfinished.rejects(), unfinished.graphs)
     decided = conversion.decide(source, unfinished.labels())
     categories = find_categories(source, unfinished.datasets())
-    splits, about = _draw_parts(conversion.name, unfinished.graphs, shares, seed)
+    splits, about = draw(unfinished.graphs, lambda: _all_smiles(source, unfinished.rejects()))
     decided = decided._replace(about={**decided.about, **about})
     finished = (conversion.finish(dataset, source, decided, categories) for dataset in unfinished.datasets())
     shards = write_shards(out, finished, splits)
@@ -125,24 +139,43 @@ def _convert_large(
     return Outcome(len(shards), rejected, first, dict(shards.about), len(shards.shards))
 
 
+def _all_smiles(source: Source, rejects: Iterable[Reject]) -> Iterator[str]:
+    """The SMILES of all lines that were not rejected. The file is read again, so they are not kept in memory."""
+    rejected = {reject.line for reject in rejects}
+    assert source.smiles is not None
+    return (source.smiles(content) for line, content in source.items() if line not in rejected)
+
+
 def _draw_parts(
-    name: str, graphs: int, shares: Sequence[float] | None, seed: int
-) -> tuple[dict[str, IntArray], dict[str, str]]:
+    name: str,
+    shares: Sequence[float] | None,
+    split: str,
+    seed: int,
+    graphs: int,
+    smiles: Callable[[], Iterable[str]],
+) -> Parts:
     """The parts of a dataset, and a note about them. Raises an InputError if a part would be empty.
 
     Args:
         name: Name of the dataset, for the message.
-        graphs: Number of its graphs.
         shares: See :func:`convert_file`.
+        split: See :func:`convert_file`.
         seed: See :func:`convert_file`.
+        graphs: Number of its graphs.
+        smiles: Gives the SMILES of each graph. It is called for a split by scaffold only.
     """
     if shares is None:
         return {}, {}
-    splits = random_split(graphs, shares, seed)
+    by_scaffold = choose("split", split, {"random": False, "scaffold": True})
+    splits = (
+        scaffold_split([scaffold(one) for one in smiles()], shares)
+        if by_scaffold
+        else random_split(graphs, shares, seed)
+    )
     sizes = ", ".join(f"{len(part)} {kind}" for kind, part in splits.items())
     if not all(map(len, splits.values())):
         raise InputError(f"--split needs more graphs, for {graphs} graphs of {name} give: {sizes}")
-    return splits, {"parts": f"{sizes}, at random with seed {seed}"}
+    return splits, {"parts": f"{sizes}, {'by scaffold' if by_scaffold else f'at random with seed {seed}'}"}
 
 
 def _is_full(block: Sequence[Piece]) -> bool:

@@ -19,6 +19,7 @@ from pfgnn.errors import InputError
 from pfgnn.graphs.arrays import stack
 from pfgnn.workers import ordered_map
 
+SHOWN, LONGEST_LIST = 20, 800  # rejected lines in a message, and their characters
 LINES, CHARACTERS = 1024, 2**20  # the most that a process gets at a time, but at least one line
 
 Columns = dict[str, int]
@@ -36,6 +37,28 @@ class Reject(NamedTuple):
     reason: str
 
 
+def say_rejects(file: str, rejects: Sequence[Reject], among: tuple[int, int] | None = None) -> str:
+    """The message about lines that cannot be read: the first 20 of them as far as there is room, and how to go on.
+
+    Args:
+        file: Name of the file.
+        rejects: The lines, at least one.
+        among: First and last line that were read; None for the whole file.
+    """
+    hint = "--on-error skip leaves out such lines"
+    if len(rejects) == 1:
+        return f"{file}, line {rejects[0].line}: {rejects[0].reason}; {hint}"
+    said: list[str] = []
+    for reject in rejects[:SHOWN]:
+        one = f"line {reject.line}: {reject.reason}"
+        if sum(map(len, said)) + len(one) > LONGEST_LIST and said:
+            break
+        said.append(one)
+    more = f"; and {len(rejects) - len(said)} more" if len(rejects) > len(said) else ""
+    which = "lines" if among is None else f"of the lines {among[0]} to {among[1]}"
+    return f"{file}: {len(rejects)} {which} cannot be read ({hint}): {'; '.join(said)}{more}"
+
+
 class Piece(NamedTuple):
     """What some lines of a file hold.
 
@@ -44,6 +67,7 @@ class Piece(NamedTuple):
         dataset: The graphs, with their labels as targets; None if all lines were rejected.
         rejects: The lines that could not be read.
         smiles: SMILES of each graph; empty if the graphs are no molecules.
+        read: Number of the line of each graph, from 1.
         columns: Number of columns of x, y and edge_attr, as far as they are known up to here.
     """
 
@@ -51,6 +75,7 @@ class Piece(NamedTuple):
     dataset: Dataset | None
     rejects: list[Reject]
     smiles: list[str]
+    read: list[int]
     columns: Columns
 
 
@@ -136,6 +161,7 @@ def _read(read: Callable[[Any], Sample], items: Sequence[tuple[int, Any]], known
             raises an _OtherColumnsError.
     """
     samples: list[Sample] = []
+    lines: list[int] = []
     rejects: list[Reject] = []
     columns = dict(known or {})
     for line, item in items:
@@ -143,12 +169,14 @@ def _read(read: Callable[[Any], Sample], items: Sequence[tuple[int, Any]], known
             sample = read(item)
             _check_columns(sample, columns)
             samples.append(sample)
+            lines.append(line)
         except (ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
             if known is None and isinstance(error, _OtherColumnsError):
                 raise
             rejects.append(Reject(line, str(error) or type(error).__name__))
     dataset = _pack(samples) if samples else None
-    return Piece(len(items), dataset, rejects, [sample.smiles for sample in samples if sample.smiles], columns)
+    smiles = [sample.smiles for sample in samples if sample.smiles]
+    return Piece(len(items), dataset, rejects, smiles, lines, columns)
 
 
 def _check_columns(sample: Sample, columns: Columns) -> None:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import numpy as np
 from pfgnn.data.arrays import Array, shrink
 from pfgnn.data.labels import Labels, choose_target
 from pfgnn.data.molecules import FEATURES, FeatureSet
+from pfgnn.data.smiles_column import choose_smiles
 from pfgnn.data.table_file import SMILES, Table, list_columns, open_table
 from pfgnn.errors import InputError, shown
 from pfgnn.files import ending, text_lines
@@ -48,6 +50,7 @@ class Source(NamedTuple):
         features: The features of the molecules, if the graphs are molecules.
         classes: If the targets are texts, these texts. A target is the number of its text.
         about: What was chosen, and why.
+        smiles: The SMILES in the content of a line, if the graphs are molecules.
     """
 
     total: int
@@ -57,11 +60,15 @@ class Source(NamedTuple):
     features: FeatureSet | None = None
     classes: tuple[str, ...] = ()
     about: Mapping[str, str] = MappingProxyType({})
+    smiles: Callable[[Any], str] | None = None
 
 
-def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, features: str, classes: bool) -> Source:
+def read_csv(
+    file: Path, smiles_column: str | None, targets: Sequence[str] | None, features: str, classes: bool
+) -> Source:
     """Read a table with a column of SMILES and columns of targets. See :func:`pfgnn.data.convert.convert`."""
     table = open_table(file)
+    smiles_column = choose_smiles(table, smiles_column)
     smiles = table.place(smiles_column)
     if ending(file) not in SMILES and next(table.read(), None) is None:
         raise InputError(f"{file} must have at least one row below its header, but it has none")
@@ -75,6 +82,8 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"each column must occur once in targets, but {shown(name)} is repeated")
+        if name == smiles_column:
+            raise InputError(f"--target must be another column than that of the SMILES, but both are {shown(name)}")
     places = [table.place(name, "--target") for name in names]
     total = 0
 
@@ -87,8 +96,8 @@ def read_csv(file: Path, smiles_column: str, targets: Sequence[str] | None, feat
 
     labels = Labels([f"column {shown(name)}" for name in names], whole_rows(), file, classes)
     read = _Row(table, smiles, places, labels, features)
-    about = {"target column": why}
-    return Source(total, table.read, read, tuple(names), FEATURES[features], labels.classes, about)
+    about = {"SMILES column": smiles_column, "target column": why}
+    return Source(total, table.read, read, tuple(names), FEATURES[features], labels.classes, about, itemgetter(smiles))
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,7 @@ def read_smiles_with_labels(file: Path, labels: str | Path | None, features: str
     """Read a file of SMILES, and a file of labels with one line for each molecule."""
     total, items, numbers = _read_labels(file, labels, partial(_smiles, file), "molecule", classes)
     read = partial(_read_smiles, numbers, features)
-    return Source(total, items, read, features=FEATURES[features], classes=numbers.classes)
+    return Source(total, items, read, features=FEATURES[features], classes=numbers.classes, smiles=itemgetter(0))
 
 
 def _smiles(file: Path) -> Items:

@@ -77,6 +77,11 @@ def decide_task(
         came = f"all labels are {shown(_name(distinct[0], classes))}" if len(distinct) == 1 else "there are more labels"
         rule = "at least 2 classes" if len(distinct) == 1 else f"at most {MOST_CLASSES} classes"
         raise InputError(f"a classification must have {rule}, but {came}")
+    if classes and task is None and size >= FEW_ROWS and not repeated:
+        raise InputError(
+            f"the target must be numbers or classes, but {len(distinct)} of its {size - missing} texts differ, so they "
+            "look like names; if they are classes, choose the task classification (--task)"
+        )
     texts = tuple(_name(value, classes) for value in distinct)
     reason = "they are texts" if classes else "you chose it" if task else "they are integers from 0 without a gap"
     hint = "" if classes or task else " (if they are numbers, choose the task regression)"

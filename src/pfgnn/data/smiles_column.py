@@ -12,7 +12,19 @@ ROWS = 50  # rows that are looked at
 SHARE = 0.9  # of the cells must be molecules, and some must be longer than one character
 
 
-def find_smiles(table: Table) -> str:
+def choose_smiles(table: Table, name: str | None) -> str:
+    """The name of the column of SMILES in a table, for every command that reads one.
+
+    Args:
+        table: The table.
+        name: The column that the user names; None to find it.
+    """
+    chosen = _find_smiles(table) if name is None else name
+    table.place(chosen)  # raises if it is not there
+    return chosen
+
+
+def _find_smiles(table: Table) -> str:
     """The name of the column of SMILES: "smiles" in any case, or the first that is named like one, or looks like one.
 
     A column looks like SMILES if RDKit reads nine in ten of its first cells. If there is none, the answer is "smiles",

@@ -122,14 +122,19 @@ def conformal_quantile(scores: Scores, coverage: float, target: str = "") -> flo
     """
     rank = math.ceil(round((len(scores) + 1) * coverage, 9))  # 0.9 · 10 is a little more than 9 in floating point
     if rank > len(scores):
-        needed = math.ceil(round(coverage / (1 - coverage), 9))
+        there = f"there {'is' if len(scores) == 1 else 'are'} {len(scores)}"
         known = f" with a known value of {target} (empty values do not count)" if target else ""
         raise InputError(
-            f"a coverage of {coverage:g} needs at least {needed} graphs for calibration, but there are {len(scores)}"
-            f"{known}; "
-            "fit with more graphs or a larger calibration_fraction, or ask for a smaller coverage"
+            f"a coverage of {coverage:g} needs at least {least_graphs(coverage)} graphs for calibration, but {there}"
+            f"{known}; fit with more graphs or a larger calibration_fraction (--calibration-fraction), or ask for a "
+            "smaller coverage"
         )
     return float(scores[rank - 1])
+
+
+def least_graphs(coverage: float) -> int:
+    """The smallest number of held-out graphs from which intervals of a coverage can be made."""
+    return math.ceil(round(coverage / (1 - coverage), 9))
 
 
 def calibrate(outputs: Sequence[Tensor], y: npt.NDArray[Any], task: Task) -> Calibration:

@@ -174,10 +174,11 @@ def explain_prepared(
     empty = prediction.mean.new_zeros(0, len(prediction.mean))
     mean, error = (torch.cat([empty, *rows]) for rows in (means, errors))
     vertices = len(removals) - len(ends)
+    error = run.without_rounding(error, prediction.mean)
     return Explanation(
         run.names,
         prediction.mean,
-        prediction.error,
+        run.without_rounding(prediction.error, prediction.mean),
         Importance(of_vertices(mean[:vertices]), of_vertices(error[:vertices])),
         Importance(mean[vertices:], error[vertices:]),
         ends,

@@ -10,6 +10,7 @@ from pfgnn.errors import InputError
 from pfgnn.experiments.build import Inputs, build_model
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
+from pfgnn.experiments.fit_command import fit_command
 from pfgnn.experiments.run import Run
 from pfgnn.experiments.run_directory import CONFIG, read_record, read_run_config
 from pfgnn.files import reading
@@ -69,7 +70,9 @@ def load_weights(directory: Path, selected: str, backbone: nn.Module | None = No
     try:
         tensors, state = files.read_checkpoint(path)
     except files.DamagedCheckpointError as error:
-        again = shlex.join(["pfgnn", "train", str(directory / CONFIG), "--out", f"{directory}-again"])
+        out = Path(f"{directory}-again")
+        train = shlex.join(["pfgnn", "train", str(directory / CONFIG), "--out", str(out)])
+        again = fit_command(directory, out) or train
         raise InputError(f"{error}; train the model again with: {again}") from None
     config = read_config(directory / CONFIG)
     with reading(path, "be the checkpoint of a run"):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from pfgnn.data.arrays import Array
+from pfgnn.data.arrays import Array, rows_of
 from pfgnn.data.convert_file import write_rejects
 from pfgnn.data.convert_pieces import Reject
 from pfgnn.data.dataset import Dataset
@@ -24,15 +24,19 @@ from pfgnn.data.molecules import scaffold
 from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.calibration import calibrate, read_calibration
+from pfgnn.experiments.config import Config
 from pfgnn.experiments.fit_defaults import choose_config
-from pfgnn.experiments.fit_parts import CALIBRATION, SPLITS, Parts, Shares, keep_parts, make_parts
+from pfgnn.experiments.fit_doubts import doubts
+from pfgnn.experiments.fit_parts import CALIBRATION, SPLITS, Parts, Shares, keep_parts, make_parts, same_molecules
 from pfgnn.experiments.intervals import usual_coverage
 from pfgnn.experiments.model_folder import DATA, PARTS, REJECTS, TEST, Facts
 from pfgnn.experiments.parts_table import write_parts, write_test
 from pfgnn.experiments.predict import TrainedRun
+from pfgnn.experiments.prediction_table import Columns
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import CONFIG, Resume, check_directory, read_record, read_run_config
-from pfgnn.graphs.arrays import BoolArray
+from pfgnn.experiments.seen import seen_values
+from pfgnn.graphs.arrays import BoolArray, IntArray
 from pfgnn.setting_types import check_draws
 from pfgnn.training.metrics_file import Report
 
@@ -53,6 +57,7 @@ class FitOptions:
         draws: Draws of each prediction in calibration and test.
         backbone: A module of your own as the backbone, see :func:`pfgnn.experiments.run.run`; None for that of the
             settings. "model.backbone" must then be "given".
+        command: The options of the command line, see :mod:`pfgnn.experiments.fit_command`.
     """
 
     shares: Shares = field(default_factory=Shares)
@@ -63,6 +68,7 @@ class FitOptions:
     device: str = "auto"
     draws: int = DRAWS
     backbone: nn.Module | None = None
+    command: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,8 @@ class Given:
         source: The file that they come from.
         smiles_column: Its column of SMILES.
         rejects: Its lines that could not be read.
+        lines: The line of each graph in this file, from 1; empty if it has no lines.
+        columns: The other columns of this file, if it is a table.
     """
 
     dataset: Dataset
@@ -86,6 +94,31 @@ class Given:
     source: str = ""
     smiles_column: str = ""
     rejects: Sequence[Reject] = ()
+    lines: Sequence[int] = ()
+    columns: Columns | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A fit that can begin: all that can be known before the training is checked.
+
+    Args:
+        given: The graphs as they were given.
+        folder: Model folder to write.
+        options: All settings.
+        dataset: The graphs with their parts.
+        config: The config of the run.
+        facts: What was found in the data.
+        warnings: What may be wrong with the data, each without a full stop.
+    """
+
+    given: Given
+    folder: Path
+    options: FitOptions
+    dataset: Dataset
+    config: Config
+    facts: Facts
+    warnings: list[str]
 
 
 def fit(
@@ -105,13 +138,19 @@ def fit(
         start: Parameters that the training begins with, see :func:`pfgnn.experiments.run.run`.
         report: Called during training with the status. If it returns True after a validation, the training ends there.
     """
+    return train_plan(plan_fit(given, folder, options), start=start, report=report)
+
+
+def plan_fit(given: Given, folder: Path, options: FitOptions | None = None) -> Plan:
+    """Choose parts and settings of a fit. The arguments are those of :func:`fit`."""
     options = options or FitOptions()
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError("a fit must run in one process, but torchrun started several; `pfgnn train` uses several")
     check_draws(options.draws, None, least=1)
     check_directory(folder, "no")
     check_targets(given.dataset)
-    parts = _choose_parts(given, options)
+    copies = same_molecules(given.smiles)
+    parts = _choose_parts(given, options, copies)
     _check_known(given.dataset, parts)
     dataset = replace(given.dataset, splits=parts, pairs=None, key=None)
     config = choose_config(
@@ -125,23 +164,38 @@ def fit(
         overrides=options.overrides,
         backbone=options.backbone,
     )
+    train = np.unique(parts["train"])
     facts = Facts(
         given.source,
         given.smiles_column,
         dict(dataset.about),
         {name: len(np.unique(part)) for name, part in parts.items()},
         len(given.rejects),
-        int(dataset.node_counts[parts["train"]].max()),
+        int(dataset.node_counts[train].max()),
         options.split,
+        dict(options.command),
+        seen_values(dataset.x, dataset.node_categories, rows_of(dataset.node_counts, train)),
+        seen_values(dataset.edge_attr, dataset.edge_categories, rows_of(dataset.edge_counts, train)),
     )
+    return Plan(given, folder, options, dataset, config, facts, doubts(dataset, copies))
+
+
+def train_plan(
+    plan: Plan,
+    *,
+    start: Mapping[str, Tensor] | None = None,
+    report: Report = lambda status: None,
+) -> dict[str, Any]:
+    """Do a planned fit, and return the record of its run. See :func:`fit`."""
+    folder, given, options = plan.folder, plan.given, plan.options
     new = not folder.exists()
     try:
-        dataset.save(folder / DATA)
-        write_parts(folder / PARTS, dataset, given.smiles)
-        facts.write(folder)
+        plan.dataset.save(folder / DATA)
+        write_parts(folder / PARTS, plan.dataset, given.smiles, given.lines, given.columns)
+        plan.facts.write(folder)
         write_rejects(folder / REJECTS if given.rejects else None, given.rejects)
         run(
-            config,
+            plan.config,
             folder,
             backbone=options.backbone,
             device=options.device,
@@ -229,7 +283,7 @@ def _target(dataset: Dataset, column: int) -> str:
     return f"target {names[column] if len(names) == dataset.y.shape[1] else column}"
 
 
-def _choose_parts(given: Given, options: FitOptions) -> Parts:
+def _choose_parts(given: Given, options: FitOptions, copies: IntArray | None) -> Parts:
     dataset = given.dataset
     if options.split == "given":
         return keep_parts(dataset, dataset.splits, options.shares, options.seed)
@@ -241,7 +295,13 @@ def _choose_parts(given: Given, options: FitOptions) -> Parts:
             raise InputError("a split by scaffold needs molecules that are given as SMILES, but these graphs are not")
         scaffolds = [scaffold(smiles) for smiles in given.smiles]
     return make_parts(
-        dataset, options.shares, options.seed, weights=given.weights, scaffolds=scaffolds, known=given.known
+        dataset,
+        options.shares,
+        options.seed,
+        weights=given.weights,
+        scaffolds=scaffolds,
+        known=given.known,
+        copies=copies,
     )
 
 

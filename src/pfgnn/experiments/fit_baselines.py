@@ -8,25 +8,32 @@
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
+from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import CLASS_LOSSES, Task
+from pfgnn.errors import InputError
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.model_folder import DATA
 from pfgnn.experiments.predict import TrainedRun
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import RECORD, read_run_config
+from pfgnn.files import read_json, reading, write_json
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.smiles import parse_smiles
+from pfgnn.training.metrics import score
 from pfgnn.training.metrics_file import Status
 
 LEAST = 1e-9  # smallest probability, so that it has a logarithm
+BASELINES = "baselines.json"
 BACKBONE = "backbone"  # folder of the backbone's run, in the model folder
 RADIUS, BITS, TREES = 2, 2048, 200
 MOST_MOLECULES = 20_000  # a forest is trained on so many at most, drawn at random
@@ -72,7 +79,36 @@ def make_baselines(
         about = f"{config.model.backbone} without particles, {layers} layers, trained in the same way"
         found.append(Baseline("backbone alone", about, as_scores(predicted, dataset.task)))
     forest = random_forest(smiles, dataset, train, test, config.seed) if smiles else None
-    return [*found, forest] if forest is not None else found
+    if forest is not None:
+        found.append(forest)
+    write_scores(folder, found, dataset.y[test], dataset.task)
+    return found
+
+
+def write_scores(folder: Path, models: Sequence[Baseline], y: Array, task: Task) -> None:
+    """Write the test scores of simple models into a model folder.
+
+    Args:
+        folder: The model folder.
+        models: The models.
+        y: Targets of the test graphs, [R, C'].
+        task: Names the metric.
+    """
+    scores = {}
+    for model in models:
+        with suppress(InputError):  # a metric may need both classes
+            found = score(task, torch.from_numpy(model.prediction), torch.from_numpy(y.astype(np.float64)))
+            scores[model.name] = {"metric": next(iter(found)), "scores": found}
+    write_json(folder / BASELINES, {"format": 1, "models": scores})
+
+
+def read_scores(folder: Path) -> dict[str, dict[str, Any]]:
+    """The test scores of simple models by their names: the metric, and all scores; empty if there are none."""
+    path = folder / BASELINES
+    if not path.exists():
+        return {}
+    with reading(path, "hold the scores of simple models, as `pfgnn fit` writes them"):
+        return dict(read_json(path)["models"])
 
 
 def as_scores(prediction: Doubles, task: Task) -> Doubles:

@@ -4,14 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pfgnn.data.convert import convert
+from pfgnn.data.convert import Converted, convert
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.shards import is_folder
-from pfgnn.data.smiles_column import find_smiles
-from pfgnn.data.table_file import TABLES, open_table
+from pfgnn.data.table_file import open_table
 from pfgnn.errors import InputError
 from pfgnn.experiments.fit import Given
-from pfgnn.files import ending
+from pfgnn.experiments.prediction_table import Columns
 
 
 def read_given(
@@ -46,20 +45,34 @@ def read_given(
             if value is not None:
                 raise InputError(f"{option} must not be given for a packed file, which has its own, but it is {value}")
         return Given(Dataset.open(path), source=str(path))
-    column = ""
-    if ending(path) in TABLES:
-        column = find_smiles(open_table(path)) if smiles_column is None else smiles_column
     done = convert(
         path,
         progress=progress,
         processes=processes,
-        smiles_column=column or "smiles",
+        smiles_column=smiles_column,
         targets=targets,
         features=features,
         labels=labels,
         task=task,
         on_error=on_error,
     )
+    column = done.dataset.about.get("SMILES column", "")
     return Given(
-        replace(done.dataset, splits={}), done.smiles, source=str(path), smiles_column=column, rejects=done.rejects
+        replace(done.dataset, splits={}),
+        done.smiles,
+        source=str(path),
+        smiles_column=column,
+        rejects=done.rejects,
+        lines=done.lines,
+        columns=_other_columns(path, column, done) if done.smiles else None,
     )
+
+
+def _other_columns(path: Path, smiles_column: str, done: Converted) -> Columns:
+    """The columns of a table, or the names in a file of SMILES, except for the SMILES and the targets."""
+    table = open_table(path)
+    used = {smiles_column or "smiles", *done.targets}
+    places = [place for place, name in enumerate(table.header) if name not in used]
+    read = set(done.lines)
+    rows = [[row[place] for place in places] for line, row in table.read() if line in read]
+    return Columns([table.header[place] for place in places], rows)

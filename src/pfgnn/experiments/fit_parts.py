@@ -14,8 +14,10 @@ from pfgnn.data.splits import random_split, scaffold_split
 from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.graphs.arrays import BoolArray, IntArray
+from pfgnn.graphs.smiles import parse_smiles, rdkit_modules
 
 LEAST, MOST = 10, 10_000  # graphs of a part whose share is not given; a coverage of 0.9 needs 9 for calibration
+FEWEST_GROUPS = 5  # different molecules for each part; with fewer, copies are drawn as if they were different
 SPLITS = ("random", "scaffold")
 CALIBRATION = "calibration"
 
@@ -68,6 +70,7 @@ def make_parts(
     weights: Array | None = None,
     scaffolds: Sequence[str] | None = None,
     known: Mapping[str, BoolArray] | None = None,
+    copies: IntArray | None = None,
 ) -> Parts:
     """Divide the graphs into parts. Graphs without a known target or with weight 0 are in none.
 
@@ -82,6 +85,8 @@ def make_parts(
             another part.
         known: For each part of earlier fits, whether each graph was in it, [G]. Such a graph stays there, or is trained
             on if there is no such part any more. The other graphs are divided by the shares.
+        copies: For each graph the number of the first one that is the same molecule, [G]. Copies stay in one part, if
+            there are enough different molecules.
     """
     usable: BoolArray = np.asarray(~np.isnan(dataset.y).all(1))
     if weights is not None:
@@ -99,12 +104,18 @@ def make_parts(
         found = scaffold_split([scaffolds[graph] for graph in graphs.tolist()], fractions.tolist())
     else:
         labels = _classes(dataset, graphs)
-        found = random_split(len(graphs), [train, held, test], seed, labels=labels)
+        groups = _groups(copies, graphs, parts=4)
+        found = random_split(len(graphs), [train, held, test], seed, labels=labels, groups=groups)
     middle, numbers = found["validation"], graphs
     share = validation / held if held else 0.0
     first = round(share * len(middle))
+    of_middle = graphs[middle]
     inner = random_split(
-        len(middle), [first, len(middle) - first, 0], seed + 1, labels=_classes(dataset, graphs[middle])
+        len(middle),
+        [first, len(middle) - first, 0],
+        seed + 1,
+        labels=_classes(dataset, of_middle),
+        groups=_groups(copies, of_middle, parts=2),
     )
     parts = {
         "train": numbers[found["train"]],
@@ -169,6 +180,27 @@ def keep_parts(dataset: Dataset | Shards, splits: Mapping[str, Array], shares: S
     )
     kept = parts | {"train": parts["train"][drawn["train"]], CALIBRATION: parts["train"][drawn["validation"]]}
     return {name: part for name, part in kept.items() if len(part)}
+
+
+def same_molecules(smiles: Sequence[str]) -> IntArray | None:
+    """For each molecule the number of the first one that is the same, [G]; None if there are no SMILES.
+
+    Molecules are the same if RDKit writes the same canonical SMILES for them.
+    """
+    if not smiles:
+        return None
+    chem, _ = rdkit_modules()
+    first: dict[str, int] = {}
+    return np.array([first.setdefault(chem.MolToSmiles(parse_smiles(text)), n) for n, text in enumerate(smiles)])
+
+
+def _groups(copies: IntArray | None, graphs: IntArray, parts: int) -> IntArray | None:
+    """The groups of graphs that stay together; None if each is alone, or if there are too few groups for the parts."""
+    if copies is None:
+        return None
+    groups = copies[graphs]
+    different = len(np.unique(groups))
+    return groups if FEWEST_GROUPS * parts <= different < len(groups) else None
 
 
 def _classes(dataset: Dataset | Shards, graphs: IntArray) -> IntArray | None:

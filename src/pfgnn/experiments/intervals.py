@@ -1,13 +1,18 @@
 """Intervals beside the predictions of a model that was calibrated."""
 
+import math
+from collections.abc import Sequence
+
 import torch
 
-from pfgnn.data.task import Task
+from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.calibration import Calibration, check_coverage
 from pfgnn.experiments.prediction_table import Predictions
 
 COVERAGE = 0.9  # if the user asks for none
+NAMED = 5  # graphs that a warning names
+Z = 1.959964  # two-sided 95 % of a normal distribution
 
 
 def check_intervals(task: Task, calibration: Calibration | None, coverage: float | None) -> None:
@@ -21,8 +26,8 @@ def check_intervals(task: Task, calibration: Calibration | None, coverage: float
     if coverage is None:
         return
     check_coverage(coverage)
-    if task.loss != "l1":
-        raise InputError("intervals are for models of numbers, but this model predicts classes, as probabilities")
+    if task.loss != "l1" and task.loss not in CLASS_LOSSES:
+        raise InputError("--coverage is for numbers and classes, but this model predicts several labels of yes and no")
     if calibration is None:
         raise InputError(
             "a model with intervals must come from `pfgnn fit` with graphs held out for calibration, but it does not"
@@ -31,13 +36,13 @@ def check_intervals(task: Task, calibration: Calibration | None, coverage: float
 
 
 def usual_coverage(task: Task, calibration: Calibration | None) -> tuple[float | None, str]:
-    """The coverage of intervals if the user asks for none: 0.9 if it can be had, otherwise None, and why.
+    """The coverage of intervals or sets if the user asks for none: 0.9 if it can be had, otherwise None, and why.
 
     Args:
         task: Task of the model.
         calibration: Calibration of the model. Without one, no reason is given.
     """
-    if task.loss != "l1" or calibration is None:
+    if (task.loss != "l1" and task.loss not in CLASS_LOSSES) or calibration is None:
         return None, ""
     try:
         check_intervals(task, calibration, COVERAGE)
@@ -46,18 +51,49 @@ def usual_coverage(task: Task, calibration: Calibration | None) -> tuple[float |
     return COVERAGE, ""
 
 
-def with_intervals(found: Predictions, calibration: Calibration | None, coverage: float | None) -> Predictions:
-    """The predictions with their conformal intervals, if a coverage is given."""
-    if coverage is None or calibration is None:
+def with_intervals(
+    found: Predictions, task: Task, calibration: Calibration | None, coverage: float | None
+) -> Predictions:
+    """The predictions of numbers with their conformal intervals, if a coverage is given."""
+    if coverage is None or calibration is None or task.loss != "l1":
         return found
     half = torch.from_numpy(calibration.quantiles(coverage))
     return found._replace(interval=(torch.stack([found.mean - half, found.mean + half], -1), coverage))
 
 
-def too_large(graphs: int, largest: int) -> str:
-    """The warning about graphs that are larger than all training graphs."""
-    which = "1 graph has" if graphs == 1 else f"{graphs} graphs have"
-    return (
-        f"{which} more vertices than the largest training graph, which has {largest}; "
-        "predictions and intervals may be worse there"
-    )
+def with_sets(found: Predictions, calibration: Calibration | None, coverage: float | None) -> Predictions:
+    """The predictions of classes with their conformal sets, if a coverage is given. A graph without one has none."""
+    if coverage is None or calibration is None or not found.classes:
+        return found
+    return found._replace(sets=(1 - found.mean <= calibration.quantiles(coverage)[0], coverage))
+
+
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """The 95 % interval of Wilson of a share. It has a length also if the share is 0 or 1.
+
+    Args:
+        share: Share of right answers, from 0 to 1.
+        count: Number of answers, at least 1.
+    """
+    middle = (share + Z**2 / (2 * count)) / (1 + Z**2 / count)
+    half = Z / (1 + Z**2 / count) * math.sqrt(share * (1 - share) / count + Z**2 / (4 * count**2))
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def outside_rows(found: Predictions) -> list[tuple[int, str]]:
+    """The number of each graph that is unlike all training graphs, and why."""
+    graphs = found.where[:, 0].tolist()
+    return [(graph, why) for graph, why in zip(graphs, found.outside or (), strict=found.outside is not None) if why]
+
+
+def say_outside(graphs: int, first: Sequence[tuple[int, str]]) -> str:
+    """The warning about graphs that are unlike all training graphs.
+
+    Args:
+        graphs: Number of these graphs.
+        first: The number of the first ones, and why.
+    """
+    which = "1 graph is" if graphs == 1 else f"{graphs} graphs are"
+    named = "; ".join(f"graph {graph}: {why}" for graph, why in first[:NAMED])
+    more = f"; and {graphs - NAMED} more" if graphs > NAMED else ""
+    return f"{which} unlike the training data ({named}{more}), so predictions and intervals may be far off there"

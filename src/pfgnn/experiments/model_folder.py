@@ -5,27 +5,32 @@
 - fit.json: what `fit` found in the data, see :class:`Facts`.
 - data.pfgnn: the graphs with their targets and parts (train, validation, calibration, test).
 - parts.csv: for each graph its number in data.pfgnn, its part (empty if it is in none), its SMILES if it is a molecule,
-  and its targets (columns "true NAME"). A graph that is in the training part several times has one row.
+  its line in the input, the other columns of the input if this was a table, and its targets (columns "true NAME"). A
+  graph that is in the training part several times has one row.
 - rejects.txt: the lines of the input that could not be read, each as "line N: reason". There only if there are any.
 - calibration.json: see :mod:`pfgnn.experiments.calibration`. There only if there is a calibration part.
 - test_predictions.csv: one row for each graph of the test part: graph (its number in data.pfgnn), the columns of
   parts.csv from smiles on, and the columns that `pfgnn predict` writes: each output, its Monte Carlo standard error,
-  and the ends of its interval. There only if there is a test part.
+  the ends of its interval, and why the graph is unlike the training graphs. There only if there is a test part.
 - report.html: a page about the model, see :mod:`pfgnn.report.fit_page`.
+- baselines.json: the test scores of simple models. There only if there is a page.
 - backbone: run directory of the backbone alone, which the page compares the model with.
 """
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.calibration import CALIBRATION_FILE, check_format
+from pfgnn.experiments.fit_command import DATA, FACTS, PARTS, REJECTS, TEST
 from pfgnn.experiments.run_directory import CONFIG, RECORD
+from pfgnn.experiments.seen import Seen
 from pfgnn.files import read_json, reading, write_json
 from pfgnn.training.checkpoint_file import BEST, LAST
 
-FACTS, DATA, PARTS, REJECTS, TEST = "fit.json", "data.pfgnn", "parts.csv", "rejects.txt", "test_predictions.csv"
+__all__ = ["DATA", "FACTS", "KEPT", "PARTS", "REJECTS", "TEST", "Facts", "read_facts"]
+
 # What a prediction needs, and the history of the training.
 KEPT = (CONFIG, RECORD, FACTS, CALIBRATION_FILE, BEST, LAST, "metrics.jsonl")
 FORMAT = 1
@@ -43,6 +48,9 @@ class Facts:
         rejected: Number of lines that could not be read.
         largest: Number of vertices of the largest training graph.
         split: How the parts were drawn: "random", "scaffold" or "given".
+        command: The options of `pfgnn fit` that the user gave, see :mod:`pfgnn.experiments.fit_command`.
+        node_values: The categories of x that occur in training, see :class:`pfgnn.experiments.seen.Seen`.
+        edge_values: The same for edge_attr.
     """
 
     source: str
@@ -52,6 +60,15 @@ class Facts:
     rejected: int
     largest: int
     split: str
+    # Folders of earlier versions do not have these.
+    command: dict[str, list[str]] = field(default_factory=dict)
+    node_values: list[list[int]] = field(default_factory=list)
+    edge_values: list[list[int]] = field(default_factory=list)
+
+    @property
+    def seen(self) -> Seen:
+        """What the training graphs were like."""
+        return Seen(self.largest, self.node_values, self.edge_values)
 
     def write(self, folder: Path) -> None:
         """Write fit.json."""
@@ -66,16 +83,19 @@ def read_facts(folder: Path) -> Facts | None:
     content = read_json(path)
     check_format(path, content, FORMAT)
     with reading(path, "be the facts of a model, as `pfgnn fit` writes them"):
-        values = {field.name: content[field.name] for field in fields(Facts)}
+        known = [of.name for of in fields(Facts) if of.default_factory is MISSING or of.name in content]
+        values = {name: content[name] for name in known}
     for name, hint in get_type_hints(Facts).items():
-        if not _has_type(values[name], hint):
+        if name in values and not _has_type(values[name], hint):
             kind = hint.__name__ if isinstance(hint, type) else hint
             raise InputError(f"{path}: {name} must be of type {kind}, but it is {shown(values[name])}; fit again")
     return Facts(**values)
 
 
 def _has_type(value: object, hint: Any) -> bool:
-    """Whether a value that was read from JSON is a text, a whole number, or a dictionary of such values."""
+    """Whether a value that was read from JSON is a text, a whole number, or a list or dictionary of such values."""
+    if isinstance(value, list):
+        return get_origin(hint) is list and all(_has_type(one, get_args(hint)[0]) for one in value)
     if isinstance(value, dict):
         return get_origin(hint) is dict and all(_has_type(one, get_args(hint)[1]) for one in value.values())
     return get_origin(hint) is None and isinstance(value, hint) and not isinstance(value, bool)

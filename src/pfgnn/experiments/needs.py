@@ -12,6 +12,7 @@ from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.config import DataConfig
 from pfgnn.experiments.prepare import prepare
+from pfgnn.experiments.seen import Seen
 from pfgnn.graphs.arrays import IntArray
 
 
@@ -24,6 +25,7 @@ class Needs(NamedTuple):
         edge_channels: Edge features that its model reads.
         data: Says which encodings the graphs get.
         reads_edges: Whether the model reads edge features.
+        seen: What the training graphs were like, if that is known.
     """
 
     task: Task
@@ -31,6 +33,7 @@ class Needs(NamedTuple):
     edge_channels: int | tuple[int, ...] | None
     data: DataConfig
     reads_edges: bool
+    seen: Seen | None = None
 
     @property
     def encoded(self) -> int:
@@ -76,6 +79,14 @@ class Needs(NamedTuple):
         if self.molecules is None:
             raise InputError("the run must be trained on features of molecules to predict from SMILES, but it is not")
         return self.molecules
+
+    def outside(self, dataset: Dataset) -> list[str] | None:
+        """For each graph why it is unlike the training graphs, see :class:`Seen`; None if these are not known.
+
+        Args:
+            dataset: The graphs, before :meth:`fit`.
+        """
+        return None if self.seen is None else self.seen.outside(dataset, self.molecules)
 
     def targets(self, nodes: Sequence[int]) -> IntArray:
         """Placeholders for the targets of new graphs with these numbers of nodes."""

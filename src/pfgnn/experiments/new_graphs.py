@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from pfgnn.data.convert import Reject
+from pfgnn.data.convert_pieces import say_rejects
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.graph_files import json_lines, read_json_graph
 from pfgnn.data.molecules import FEATURES, Molecule, pack_molecules
 from pfgnn.data.shards import Shards, open_packed
-from pfgnn.data.smiles_column import find_smiles
+from pfgnn.data.smiles_column import choose_smiles
 from pfgnn.data.table_file import SMILES, TABLES, Table, open_table
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.given_graphs import categories_of
@@ -40,6 +41,7 @@ class NewGraphs(NamedTuple):
         dataset: These graphs. None if there are none.
         rows: The cells of each row of a table; empty for other files.
         rejects: The lines that could not be read.
+        outside: For each graph of the dataset, why it is unlike the training graphs; None if these are not known.
     """
 
     first: int
@@ -48,6 +50,7 @@ class NewGraphs(NamedTuple):
     dataset: Dataset | None
     rows: Sequence[Sequence[str]] = ()
     rejects: Sequence[Reject] = ()
+    outside: Sequence[str] | None = None
 
 
 class Piece(NamedTuple):
@@ -94,6 +97,8 @@ def open_source(path: Path, needs: Needs, smiles_column: str | None = None, fail
     """
     if path.suffix == ".pfgnn" or path.is_dir():
         return _packed(path, needs)
+    if needs.molecules is not None and ending(path) in GRAPH6:
+        raise InputError(f"this model takes molecules (SMILES), but {path} holds graph6")
     if ending(path) in GRAPH6:
         rows: Callable[[], Iterator[tuple[int, list[str]]]] = partial(_line_rows, graph6_lines, path)
         make = partial(_make_graphs, path, needs, fail, from_line)
@@ -107,8 +112,7 @@ def open_source(path: Path, needs: Needs, smiles_column: str | None = None, fail
         table = open_table(path)
         rows, columns = table.read, table.header
         needs.check_molecules()
-        column = find_smiles(table) if smiles_column is None else smiles_column
-        make = partial(_make_molecules, table, table.place(column), needs, fail)
+        make = partial(_make_molecules, table, table.place(choose_smiles(table, smiles_column)), needs, fail)
         count, what = _count(table, fail), "molecule"
     else:
         known = ", ".join((*GRAPH6, *JSON, *TABLES, *SMILES, ".pfgnn"))
@@ -139,12 +143,15 @@ def cut(rows: Iterator[tuple[int, list[str]]], batch: int) -> Iterator[Piece]:
 
 
 def _count(table: Table, fail: bool) -> int:
-    """Number of rows. With ``fail``, raise an InputError for the first one that has other cells than the header."""
+    """Number of rows. With ``fail``, raise an InputError if some have other cells than the header."""
     count = 0
+    rejects: list[Reject] = []
     for line, row in table.read():
         count += 1
-        if fail and len(row) != len(table.header):
-            _attempt(table.path, line, table.check_row, row)
+        if fail and isinstance(found := _attempt(line, table.check_row, row), Reject):
+            rejects.append(found)
+    if rejects:
+        raise InputError(say_rejects(str(table.path), rejects))
     return count
 
 
@@ -204,24 +211,28 @@ def _make(
     numbers: list[int] = []
     rejects: list[Reject] = []
     for number, (line, item) in enumerate(zip(piece.lines, items, strict=True)):
-        found = _attempt(path, line, read, item, fail)
+        found = _attempt(line, read, item)
         if isinstance(found, Reject):
             rejects.append(found)
         else:
             graphs.append(found)
             numbers.append(number)
+    if rejects and fail:  # of this piece alone: a large file shall not be read to its end before it fails
+        raise InputError(say_rejects(str(path), rejects, (piece.lines[0], piece.lines[-1])))
     chosen = np.array(numbers, dtype=np.int64)
-    dataset = needs.fit(pack(graphs, piece.first + chosen), str(path)) if graphs else None
-    return NewGraphs(piece.first, len(items), chosen, dataset, piece.rows, rejects)
+    if not graphs:
+        return NewGraphs(piece.first, len(items), chosen, None, piece.rows, rejects)
+    packed = pack(graphs, piece.first + chosen)
+    return NewGraphs(
+        piece.first, len(items), chosen, needs.fit(packed, str(path)), piece.rows, rejects, needs.outside(packed)
+    )
 
 
-def _attempt(path: Path, line: int, read: Callable[[Item], Made], item: Item, fail: bool = True) -> Made | Reject:
-    """Read what a line holds. If it cannot be read, raise an InputError with its number, or return a reject."""
+def _attempt(line: int, read: Callable[[Item], Made], item: Item) -> Made | Reject:
+    """Read what a line holds, or return a reject if it cannot be read."""
     try:
         return read(item)
     except (ValueError, MemoryError) as error:
-        if fail:
-            raise InputError(f"{path}, line {line}: {error}") from None
         return Reject(line, str(error))
 
 
@@ -243,4 +254,5 @@ def _packed(path: Path, needs: Needs) -> Source:
 
 def _make_packed(path: Path, needs: Needs, piece: tuple[int, Dataset]) -> NewGraphs:
     first, dataset = piece
-    return NewGraphs(first, len(dataset), np.arange(len(dataset)), needs.fit(dataset, str(path)))
+    fitted, outside = needs.fit(dataset, str(path)), needs.outside(dataset)
+    return NewGraphs(first, len(dataset), np.arange(len(dataset)), fitted, outside=outside)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pfgnn.argument_checks import check_positive
 from pfgnn.data.dataset import Dataset
-from pfgnn.data.smiles_column import find_smiles
+from pfgnn.data.smiles_column import choose_smiles
 from pfgnn.data.table_file import SMILES, TABLES, open_table
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.given_graphs import pack_graphs
@@ -54,8 +54,8 @@ def read_one_graph(text: str, needs: Needs, number: int = 0, smiles_column: str 
 
 
 def _from_file(path: Path, needs: Needs, number: int, smiles_column: str | None) -> OneGraph:
-    if ending(path) in (*TABLES, *SMILES) and smiles_column is None:
-        smiles_column = find_smiles(open_table(path))
+    if ending(path) in (*TABLES, *SMILES):
+        smiles_column = choose_smiles(open_table(path), smiles_column)
     source = open_source(path, needs, smiles_column, fail=False)
     check_positive("the number of the graph", number, least=0, most=source.total - 1)
     for piece in source.pieces(1):

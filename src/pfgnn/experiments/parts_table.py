@@ -8,31 +8,41 @@ from pathlib import Path
 from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import CLASS_LOSSES, Task
-from pfgnn.experiments.prediction_table import Columns, Predictions
+from pfgnn.experiments.intervals import COVERAGE
+from pfgnn.experiments.prediction_table import Columns, Predictions, written_columns
 from pfgnn.files import reading, write_atomically
 
 
-def write_parts(path: Path, dataset: Dataset, smiles: Sequence[str]) -> None:
+def write_parts(
+    path: Path, dataset: Dataset, smiles: Sequence[str], lines: Sequence[int] = (), columns: Columns | None = None
+) -> None:
     """Write one row for each graph, see :mod:`pfgnn.experiments.model_folder`.
 
     Args:
         path: The file.
         dataset: The graphs with their parts. A graph is in at most one of them.
         smiles: SMILES of each graph; empty if the graphs are no molecules.
+        lines: Line of each graph in the input; empty if it has no lines.
+        columns: Further columns of the input. One that is named like a column of this table gets "input" before it.
     """
     parts = [""] * len(dataset)
     for name, graphs in dataset.splits.items():
         for graph in graphs.tolist():
             parts[graph] = name
+    names_given, rows = columns or Columns()
     names = _target_names(dataset.task, dataset.y.shape[1])
+    own = [name for name, of in (("smiles", smiles), ("line", lines)) if of]
+    written = {*own, *names, "part", *written_columns(dataset.task, True, COVERAGE)}
+    carried = [f"input {name}" if name in written else name for name in names_given]
 
     def write(temporary: Path) -> None:
         with temporary.open("w", newline="", encoding="utf-8") as file:
             table = csv.writer(file)
-            table.writerow(["graph", "part", *(["smiles"] if smiles else []), *names])
+            table.writerow(["graph", "part", *own, *carried, *names])
             for number, (part, values) in enumerate(zip(parts, dataset.y.tolist(), strict=True)):
-                given = [smiles[number]] if smiles else []
-                table.writerow([number, part, *given, *(_shown(value, dataset.task) for value in values)])
+                given = [of[number] for of in (smiles, lines) if of]
+                rest = rows[number] if rows else ()
+                table.writerow([number, part, *given, *rest, *(_shown(value, dataset.task) for value in values)])
 
     write_atomically(path, write)
 

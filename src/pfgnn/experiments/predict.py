@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,21 +10,27 @@ import torch
 from torch import Tensor, nn
 
 from pfgnn.argument_checks import check_positive, choose
-from pfgnn.data.convert import Reject
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Indices, Resident
-from pfgnn.errors import InputError
 from pfgnn.experiments.build import reads_edges
 from pfgnn.experiments.calibration import probabilities, read_calibration
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.draw_mean import MeanOfDraws
 from pfgnn.experiments.finished_run import load_weights
 from pfgnn.experiments.given_graphs import GivenGraph, pack_graphs
-from pfgnn.experiments.intervals import check_intervals, too_large, with_intervals
+from pfgnn.experiments.intervals import check_intervals, outside_rows, say_outside, with_intervals, with_sets
 from pfgnn.experiments.model_folder import read_facts
 from pfgnn.experiments.needs import Needs
 from pfgnn.experiments.new_graphs import NewGraphs, open_source
-from pfgnn.experiments.prediction_table import Columns, Predictions, check_names, output_names
+from pfgnn.experiments.prediction_rows import node_places, some_pieces, with_gaps
+from pfgnn.experiments.prediction_table import (
+    Columns,
+    Predictions,
+    check_names,
+    class_names,
+    output_names,
+    written_columns,
+)
 from pfgnn.experiments.run_directory import CONFIG, read_record
 from pfgnn.setting_types import check_draws
 from pfgnn.training.devices import open_devices
@@ -32,6 +38,7 @@ from pfgnn.training.evaluate import Draws, Forward, predict
 from pfgnn.training.seeds import prediction_seed
 from pfgnn.workers import available_cores, ordered_map
 
+ROUNDING = 1e-6  # of a prediction and the deviation of its target; float32 has seven digits
 GRAPHS_ALONE = 4000  # so many graphs of a file are made in this process: another one would take a second to start
 
 
@@ -67,7 +74,8 @@ class TrainedRun:
         self.names = output_names(self.task)
         self.facts, self.calibration = read_facts(folder), read_calibration(folder, self.task)
         channels = inputs.in_channels, inputs.edge_channels
-        self.needs = Needs(self.task, *channels, self.config.data, reads_edges(self.config.model, backbone))
+        seen = None if self.facts is None else self.facts.seen
+        self.needs = Needs(self.task, *channels, self.config.data, reads_edges(self.config.model, backbone), seen)
         self._forward: dict[int | None, Forward] = {}  # by K; on a GPU each has CUDA graphs of its own
 
     def predict(
@@ -89,14 +97,16 @@ class TrainedRun:
                 √R. One draw is the fastest, and has no error.
             particles: K; None for ``evaluation.particles`` of the run.
             seed: Seed of the draws; None for that of the run.
-            coverage: Share of the true values that shall lie in the intervals, such as 0.9; None for no intervals.
+            coverage: Share of the true values that shall lie in the intervals, such as 0.9; None for no intervals. For
+                classes, share of the graphs whose set of classes shall hold the true one.
         """
         check_draws(draws, particles, least=1)
         check_intervals(self.task, self.calibration, coverage)
-        given = _whole(self.prepare(graphs))
-        found = with_intervals(self._predict(given, self.draws(draws, seed), particles), self.calibration, coverage)
-        if found.larger and self.facts is not None:
-            warnings.warn(too_large(found.larger, self.facts.largest), stacklevel=2)
+        packed = pack_graphs(graphs, self.needs)
+        given = _whole(self.needs.fit(packed, "graphs"))._replace(outside=self.needs.outside(packed))
+        found = self._with_coverage(self._predict(given, self.draws(draws, seed), particles), coverage)
+        if reasons := outside_rows(found):
+            warnings.warn(say_outside(len(reasons), reasons), stacklevel=2)
         return found
 
     def prepare(self, graphs: Iterable[GivenGraph] | Dataset) -> Dataset:
@@ -143,7 +153,7 @@ class TrainedRun:
         fail = choose("on_error", on_error, {"fail": True, "skip": False})
         file, how = Path(path), self.draws(draws, seed)
         source = open_source(file, self.needs, smiles_column, fail)
-        check_names(file, source.columns, self.names, coverage)
+        check_names(file, source.columns, written_columns(self.task, self.needs.seen is not None, coverage))
         if processes is None:
             processes = available_cores() if source.costly and source.total > GRAPHS_ALONE else 1
         made = ordered_map(source.make, source.pieces(how.batch_size), processes)
@@ -153,9 +163,9 @@ class TrainedRun:
                 progress(new.first + share * new.total, source.total)
 
             found = self._predict(new, how, particles, tell)._replace(carried=Columns(source.columns, new.rows))
-            return with_intervals(found, self.calibration, coverage)
+            return self._with_coverage(found, coverage)
 
-        return _some(file, map(predict_piece, made), closing(made))
+        return some_pieces(file, map(predict_piece, made), closing(made))
 
     def draws(self, draws: int, seed: int | None) -> Draws:
         """How predictions are drawn. The arguments are those of :meth:`predict`."""
@@ -177,16 +187,24 @@ class TrainedRun:
             mean, error = self._average(data, new.first + new.read, how, particles, tell)
         if self.task.level == "node":
             counts = new.dataset.node_counts.astype(np.int64) if new.dataset is not None else new.read
-            where = _nodes(torch.from_numpy(new.read), torch.from_numpy(counts))
+            where = node_places(torch.from_numpy(new.read), torch.from_numpy(counts))
         else:
             where = torch.arange(new.total)[:, None]
             if len(new.read) < new.total:
-                mean, error = (_with_gaps(rows, new) for rows in (mean, error))
+                mean, error = (with_gaps(rows, new) for rows in (mean, error))
         where[:, 0] += new.first
-        larger = 0
-        if new.dataset is not None and self.facts is not None:
-            larger = int((new.dataset.node_counts > self.facts.largest).sum())
-        return Predictions(mean, error, self.names, where, first=new.first, rejects=new.rejects, larger=larger)
+        outside: list[str] | None = None
+        if self.needs.seen is not None and self.task.level == "graph":
+            outside = [""] * new.total
+            for place, reason in zip(new.read.tolist(), new.outside or (), strict=True):
+                outside[place] = reason
+        classes = class_names(self.task)
+        return Predictions(
+            mean, error, self.names, where, first=new.first, rejects=new.rejects, outside=outside, classes=classes
+        )
+
+    def _with_coverage(self, found: Predictions, coverage: float | None) -> Predictions:
+        return with_sets(with_intervals(found, self.task, self.calibration, coverage), self.calibration, coverage)
 
     def _average(
         self, data: Resident, names: Indices, how: Draws, particles: int | None, tell: Callable[[float], None]
@@ -196,7 +214,19 @@ class TrainedRun:
         for number, output in enumerate(self._outputs(data, names, how, particles)):
             mean.add(self._as_probabilities(output))
             tell((number + 1) / how.count)
-        return mean.mean, mean.error
+        return mean.mean, self.without_rounding(mean.error, mean.mean)
+
+    def without_rounding(self, error: Tensor, prediction: Tensor) -> Tensor:
+        """Monte Carlo standard errors, with 0 for those that are only rounding errors of float32.
+
+        Args:
+            error: Standard errors, [..., C].
+            prediction: The predictions that they belong to, of a shape that broadcasts.
+        """
+        scale: Tensor | float = 0.0 if self.task.loss == "l1" else 1.0
+        if self.scaler is not None and self.task.loss == "l1":
+            scale = self.scaler.std
+        return error.masked_fill(error <= ROUNDING * (prediction.abs() + scale), 0.0)
 
     def _outputs(self, data: Resident, names: Indices, how: Draws, particles: int | None) -> Iterator[Tensor]:
         """The outputs of each draw, [rows, C]: logits, or numbers in the units of the targets."""
@@ -236,43 +266,5 @@ def load_run(directory: str | Path, device: str = "auto", backbone: nn.Module | 
     return TrainedRun(directory, device, backbone)
 
 
-def _some(path: Path, pieces: Iterator[Predictions], made: AbstractContextManager[object]) -> Iterator[Predictions]:
-    """The pieces. Raises an InputError at the end if all lines of the file were rejected.
-
-    Args:
-        path: The file.
-        pieces: The predictions.
-        made: Ends the processes that make graphs.
-    """
-    rejected: Reject | None = None
-    only_rejects = True
-    with made:
-        for piece in pieces:
-            rejected = rejected or next(iter(piece.rejects), None)
-            only_rejects = only_rejects and bool(piece.mean.isnan().all())
-            yield piece
-    if rejected is not None and only_rejects:
-        cause = f"all lines were rejected, line {rejected.line} since {rejected.reason}"
-        raise InputError(f"{path} must have at least one graph, but it has none: {cause}")
-
-
 def _whole(dataset: Dataset) -> NewGraphs:
     return NewGraphs(0, len(dataset), np.arange(len(dataset)), dataset)
-
-
-def _with_gaps(rows: Tensor, new: NewGraphs) -> Tensor:
-    """One row for each graph of a piece, NaN for those that could not be read, [count, C]."""
-    filled = rows.new_full((new.total, rows.shape[1]), torch.nan)
-    filled[torch.from_numpy(new.read)] = rows
-    return filled
-
-
-def _nodes(graphs: Tensor, counts: Tensor) -> Tensor:
-    """The graph of each node and its number in the graph, [N, 2].
-
-    Args:
-        graphs: Number of each graph, [G].
-        counts: Number of nodes of each graph, [G].
-    """
-    first = (counts.cumsum(0) - counts).repeat_interleave(counts)
-    return torch.stack([graphs.repeat_interleave(counts), torch.arange(len(first)) - first], 1)

@@ -16,6 +16,7 @@ from pfgnn.files import write_atomically
 
 PLACES = ("graph", "node")  # columns that say where a prediction belongs
 NOISE = "Monte Carlo standard error"
+CLASS, OUTSIDE = "predicted class", "outside training"
 
 
 class Columns(NamedTuple):
@@ -45,7 +46,11 @@ class Predictions(NamedTuple):
         first: Number of the graph that the first row of ``carried`` belongs to.
         rejects: The lines of the input that could not be read.
         interval: Ends of the interval of each output, [rows, C, 2], and its coverage; None if none was asked for.
-        larger: Number of graphs that have more vertices than any training graph of the model, if that is known.
+        outside: Why the graph of each row is unlike all training graphs of the model, "" if it is not; None if it is
+            not known what these were like.
+        classes: Names of the C classes; empty if the outputs are no classes.
+        sets: For each row which classes are in the set that holds the true one, [rows, C], and its coverage; None if
+            none was asked for.
     """
 
     mean: Tensor
@@ -56,7 +61,9 @@ class Predictions(NamedTuple):
     first: int = 0
     rejects: Sequence[Reject] = ()
     interval: tuple[Tensor, float] | None = None
-    larger: int = 0
+    outside: Sequence[str] | None = None
+    classes: Sequence[str] = ()
+    sets: tuple[Tensor, float] | None = None
 
     def write(self, path: Path) -> None:
         """Write a CSV table, see :func:`write_table`."""
@@ -64,19 +71,40 @@ class Predictions(NamedTuple):
 
     def header(self) -> list[str]:
         """The names of the columns of :meth:`rows`."""
-        return [*PLACES[: self.where.shape[1]], *self.carried.names, *output_columns(self.names, self._coverage)]
-
-    @property
-    def _coverage(self) -> float | None:
-        return None if self.interval is None else self.interval[1]
+        ends, sets = (None if of is None else of[1] for of in (self.interval, self.sets))
+        named = class_columns(sets) if self.classes else []
+        outside = [] if self.outside is None else [OUTSIDE]
+        return [
+            *PLACES[: self.where.shape[1]],
+            *self.carried.names,
+            *named,
+            *output_columns(self.names, ends),
+            *outside,
+        ]
 
     def rows(self) -> Iterator[list[object]]:
-        """The rows of a table: the graph (and node), the columns of the input, and each output with its columns."""
+        """The rows of a table: the graph (and node), the columns of the input, the class, and each output."""
         columns = torch.stack([self.mean, self.error], -1)
         values = columns if self.interval is None else torch.cat([columns, self.interval[0]], -1)
-        for place, row in zip(self.where.tolist(), values.flatten(1).tolist(), strict=True):
+        named = self._named()
+        for number, (place, row) in enumerate(zip(self.where.tolist(), values.flatten(1).tolist(), strict=True)):
             given = self.carried.rows[place[0] - self.first] if self.carried.rows else ()
-            yield [*place, *given, *("" if math.isnan(value) else f"{value:.7g}" for value in row)]
+            outside = [] if self.outside is None else [self.outside[number]]
+            cells = ("" if math.isnan(value) else f"{value:.7g}" for value in row)
+            yield [*place, *given, *named[number], *cells, *outside]
+
+    def _named(self) -> list[list[str]]:
+        """For each row the likeliest class, and the classes of its set if there are sets; empty without classes."""
+        if not self.classes:
+            return [[] for _ in self.mean]
+        found = [
+            ["" if math.isnan(row[0]) else self.classes[max(range(len(row)), key=row.__getitem__)]]
+            for row in self.mean.tolist()
+        ]
+        if self.sets is not None:
+            for cells, held in zip(found, self.sets[0].tolist(), strict=True):
+                cells.append("; ".join(name for name, is_in in zip(self.classes, held, strict=True) if is_in))
+        return found
 
 
 def write_table(path: Path, pieces: Iterable[Predictions]) -> int:
@@ -116,16 +144,40 @@ def output_names(task: Task) -> list[str]:
     ]
 
 
-def check_names(path: Path, columns: Sequence[str], names: Sequence[str], coverage: float | None = None) -> None:
+def class_names(task: Task) -> list[str]:
+    """The names of the classes of a task, or their numbers; empty if its outputs are no classes."""
+    if task.loss not in CLASS_LOSSES:
+        return []
+    return list(task.targets) if len(task.targets) == task.outputs else [str(c) for c in range(task.outputs)]
+
+
+def written_columns(task: Task, outside: bool, coverage: float | None) -> list[str]:
+    """The columns that predictions of a task may have beside those of the input.
+
+    Args:
+        task: Task of the model.
+        outside: Whether it is known what the training graphs were like.
+        coverage: Coverage of the intervals or sets; None if there are none.
+    """
+    classes = class_columns(coverage) if task.loss in CLASS_LOSSES else []
+    ends = None if classes else coverage
+    return [*PLACES, *classes, *output_columns(output_names(task), ends), *([OUTSIDE] if outside else [])]
+
+
+def class_columns(coverage: float | None) -> list[str]:
+    """The columns of the predicted class, and of the set of classes if there are sets of a coverage."""
+    return [CLASS, *([] if coverage is None else [f"classes at {100 * coverage:g} %"])]
+
+
+def check_names(path: Path, columns: Sequence[str], written: Sequence[str]) -> None:
     """Raise an InputError if a column of the input has the name of a column that is written beside it.
 
     Args:
         path: The input, for the message.
         columns: Names of its columns.
-        names: Names of the outputs.
-        coverage: Coverage of the intervals; None if there are none.
+        written: Names of the columns that are written.
     """
-    for name in (*PLACES, *output_columns(names, coverage)):
+    for name in written:
         if name in columns:
             raise InputError(f"{path} must not have a column {shown(name)}, for predictions have one; rename it")
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
+from pfgnn.experiments.fit_command import BEFORE_TRAINING, fit_command
 from pfgnn.experiments.run_lock import check_free
 from pfgnn.files import check_version, read_json
 
@@ -48,6 +49,22 @@ def check_new(directory: Path, resume: Resume) -> None:
         raise InputError(f"{directory} must be a new directory, but it holds a run; resume it or choose another")
 
 
+def check_out(folder: Path) -> None:
+    """Raise an InputError if a new fit would mix its files with others. See :func:`check_new` for those of a run.
+
+    Args:
+        folder: Model folder to write.
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError(f"--out must be a folder, but {folder} is a file")
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    if CONFIG not in names and (others := sorted(names - BEFORE_TRAINING)):
+        what = f"{shown(others[0])} and {len(others) - 1} more" if len(others) > 1 else shown(others[0])
+        raise InputError(f"--out must be a new or an empty folder, but {folder} holds other files: {what}")
+
+
 def read_record(directory: Path) -> dict[str, Any]:
     """Read the record of a finished run. If there is none, the InputError says why."""
     path = directory / RECORD
@@ -72,6 +89,8 @@ def resume_command(directory: Path, option: str) -> str:
         directory: Run directory.
         option: "--resume" or "--resume-previous".
     """
+    if (fitted := fit_command(directory, directory, option)) is not None:
+        return fitted
     return shlex.join(["pfgnn", "train", str(directory / CONFIG), "--out", str(directory), option])
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.calibration import conformal_quantile
+from pfgnn.experiments.intervals import wilson
 from pfgnn.training.metrics import accuracy, higher_is_better, score
 
 Doubles = npt.NDArray[np.float64]
@@ -49,15 +50,22 @@ class Scored(NamedTuple):
         value: Its value.
         resampled: Its value on resampled test parts (bootstrap over graphs), NaN for one that cannot be scored. The
             resamples of all models are the same, so that models can be compared.
+        graphs: Number of test graphs with a known target; 0 if nobody needs it.
     """
 
     name: str
     value: float
     resampled: Doubles
+    graphs: int = 0
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The ends of its 95 % interval over other test parts of this size; None if they are not known."""
+        """The ends of its 95 % interval over other test parts of this size; None if they are not known.
+
+        If all classes are right, they are right in every resample too. So an accuracy has the interval of Wilson.
+        """
+        if self.name == "accuracy" and self.graphs:
+            return wilson(self.value, self.graphs)
         return _interval(self.resampled)
 
     def ahead_of(self, other: "Scored") -> bool:
@@ -126,7 +134,7 @@ def score_target(target: Target, prediction: Doubles, truth: Doubles, seed: int 
                 found[name][number] = value
         except InputError:  # a resample without one of the classes says nothing
             continue
-    return [Scored(name, value, found[name]) for name, value in values.items() if math.isfinite(value)]
+    return [Scored(name, value, found[name], len(y)) for name, value in values.items() if math.isfinite(value)]
 
 
 def _interval(values: Doubles) -> tuple[float, float] | None:

@@ -30,14 +30,22 @@ class Validation:
     task: Task
 
     def score(self) -> float | None:
-        """The metric of the validation part; None if there is no such part."""
+        """The metric of the validation part; None if there is no such part.
+
+        Of several targets in different units, a mean of their errors would be that of the target with the largest
+        numbers. So if targets are standardised, these errors are in deviations of the training targets.
+        """
         graphs = self.examples.validation
         if graphs is None:
             return None
         prediction = predict(self.forward, self.examples.data, graphs, self.draws, 0)
+        y = self.examples.y(graphs)
         if self.scaler is not None:
-            prediction = self.scaler.unscale(prediction)
-        return evaluate([prediction], self.examples.y(graphs), self.task, average=False).value
+            if self.task.metric == "mae" and self.task.outputs > 1:
+                y = self.scaler.scale(y.double())
+            else:
+                prediction = self.scaler.unscale(prediction)
+        return evaluate([prediction], y, self.task, average=False).value
 
     def cost(self, value: float) -> float:
         """The metric, or its negative if higher is better. So a lower cost is always better."""

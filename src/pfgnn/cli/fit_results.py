@@ -1,0 +1,104 @@
+"""What `pfgnn fit` prints when it is done: the test result of each target, and those of simple models."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from pfgnn.cli.console import console, counted
+from pfgnn.errors import InputError
+
+# What a metric is called in a sentence.
+METRICS = {"mae": "mean absolute error", "accuracy": "accuracy", "roc_auc": "ROC-AUC", "error_ratio": "error ratio"}
+
+
+def say_results(folder: Path, record: dict[str, Any]) -> None:
+    """Print the results of a fit, one line for each target.
+
+    Args:
+        folder: The model folder.
+        record: The record of its run.
+    """
+    from pfgnn.experiments.model_folder import TEST, read_facts
+
+    facts = read_facts(folder)
+    if facts is not None:
+        sizes = ", ".join(f"{size} {name}" for name, size in facts.parts.items())
+        console.print(f"Graphs: {sizes}.", highlight=False)
+    for part, result in record["results"].items():
+        graphs = 0 if facts is None else facts.parts.get(part, 0)
+        for name, (metric, value) in target_scores(result).items():
+            said = f"{part.capitalize()}{name and f' of {name}'}: {METRICS.get(metric, metric)} {value:.4g}"
+            if metric == "accuracy" and graphs:
+                said += _likely(value, graphs)
+            console.print(f"{said} on {counted(graphs, 'graph')}.", highlight=False, soft_wrap=True, markup=False)
+    _say_intervals(folder)
+    seconds = record["seconds"]["training"]
+    console.print(
+        f"{record['updates']} updates in {seconds:.0f} s, {record['parameters']} parameters, {record['device']}.",
+        markup=False,
+    )
+    tested = f", the test part in {TEST}" if (folder / TEST).exists() else ""
+    console.print(f"Wrote {folder}{tested}.", soft_wrap=True, markup=False)
+    console.print(
+        f"Predict new graphs with: pfgnn predict {shlex.quote(str(folder))} FILE", soft_wrap=True, markup=False
+    )
+
+
+def say_baselines(folder: Path) -> None:
+    """Print the test scores of the simple models, one line for each target."""
+    from pfgnn.experiments.fit_baselines import read_scores
+
+    models = {name: target_scores(result) for name, result in read_scores(folder).items()}
+    for target in next(iter(models.values()), {}):
+        said = ", ".join(f"{name} {scores[target][1]:.4g}" for name, scores in models.items() if target in scores)
+        console.print(
+            f"Simple models on the same test graphs{target and f', {target}'}: {said}.",
+            highlight=False,
+            soft_wrap=True,
+            markup=False,
+        )
+
+
+def target_scores(result: dict[str, Any]) -> dict[str, tuple[str, float]]:
+    """The metric and the score of each target by its name. With one target, or classes, the name is "".
+
+    Args:
+        result: The result of a part: its metric, and its scores, in which "mae/logp" is the score of logp.
+    """
+    metric, scores = result["metric"], result["scores"]
+    named = {name.partition("/")[2]: (metric, value) for name, value in scores.items() if name.startswith(f"{metric}/")}
+    return named or {"": (metric, scores[metric])}
+
+
+def _likely(value: float, graphs: int) -> str:
+    """The interval of an accuracy over other test parts of this size."""
+    from pfgnn.experiments.intervals import wilson
+
+    low, high = wilson(value, graphs)
+    return f" ({low:.3g} to {high:.3g} on other test parts of this size, with probability 95 %)"
+
+
+def _say_intervals(folder: Path) -> None:
+    """Print half the length of the intervals of each target."""
+    from pfgnn.data.dataset import Dataset
+    from pfgnn.experiments.calibration import read_calibration
+    from pfgnn.experiments.intervals import COVERAGE
+    from pfgnn.experiments.model_folder import DATA
+
+    task = Dataset.open(folder / DATA).task
+    calibration = read_calibration(folder, task)
+    if calibration is None or task.loss != "l1":
+        return
+    try:
+        half = calibration.quantiles(COVERAGE).tolist()
+    except InputError:  # too few graphs, of which the user was warned
+        return
+    names = task.targets if len(task.targets) == len(half) > 1 else [""] * len(half)
+    for name, length in zip(names, half, strict=True):
+        console.print(
+            f"Interval{name and f' of {name}'}: {100 * COVERAGE:g} % of the true values lie within ± {length:.4g} of "
+            "the prediction, for graphs like these.",
+            highlight=False,
+            soft_wrap=True,
+            markup=False,
+        )

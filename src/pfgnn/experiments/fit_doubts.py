@@ -1,0 +1,64 @@
+"""What may be wrong with the data of a fit, such as too few graphs, or a molecule in two parts."""
+
+import numpy as np
+
+from pfgnn.data.dataset import Dataset
+from pfgnn.errors import shown
+from pfgnn.experiments.calibration import least_graphs
+from pfgnn.experiments.fit_parts import CALIBRATION
+from pfgnn.experiments.intervals import COVERAGE
+from pfgnn.experiments.prediction_table import class_names
+from pfgnn.graphs.arrays import IntArray
+
+FEW = 20  # graphs with a target; with fewer, hardly anything can be learned or tested
+LEAST_OF_CLASS = 2  # graphs of a class in a part
+MOST_NAMED = 5  # classes that a warning names
+
+
+def doubts(dataset: Dataset, copies: IntArray | None = None) -> list[str]:
+    """What may be wrong with the data of a fit: sentences without a full stop.
+
+    Args:
+        dataset: The graphs with their parts.
+        copies: For each graph the number of the first one that is the same molecule, [G]; None if it is not known.
+    """
+    unknown = int(np.isnan(dataset.y.astype(np.float64)).all(1).sum())
+    known = len(dataset) - unknown
+    found = []
+    if unknown:
+        found.append(f"{_are(unknown)} no target and {'is' if unknown == 1 else 'are'} left out")
+    if known < FEW:
+        found.append(f"only {_are(known)} a target; with fewer than {FEW}, the test says little")
+    held, needed = len(dataset.splits.get(CALIBRATION, ())), least_graphs(COVERAGE)
+    if 0 < held < needed:
+        found.append(
+            f"intervals that hold {100 * COVERAGE:g} % of the true values need {needed} graphs for calibration, but "
+            f"there {'is' if held == 1 else 'are'} {held}; give more graphs or a larger --calibration-fraction"
+        )
+    found += _rare_classes(dataset)
+    test = dataset.splits.get("test")
+    if copies is not None and test is not None:
+        twice = int(np.isin(copies[test], copies[dataset.splits["train"]]).sum())
+        if twice:
+            found.append(f"{twice} of {len(test)} test molecules are in the training part too, so the test is too easy")
+    return found
+
+
+def _rare_classes(dataset: Dataset) -> list[str]:
+    """A warning if some classes have hardly any graph in some parts."""
+    names = class_names(dataset.task)
+    rare: dict[str, list[str]] = {}
+    for part, graphs in dataset.splits.items():
+        if names:
+            counts = np.bincount(dataset.y[np.unique(graphs), 0].astype(np.int64), minlength=len(names))
+            for number in np.flatnonzero(counts < LEAST_OF_CLASS).tolist():
+                rare.setdefault(names[number], []).append(part)
+    if not rare:
+        return []
+    said = [f"class {shown(name)} in {', '.join(parts)}" for name, parts in list(rare.items())[:MOST_NAMED]]
+    more = f"; and {len(rare) - MOST_NAMED} more classes" if len(rare) > MOST_NAMED else ""
+    return [f"some classes have fewer than {LEAST_OF_CLASS} graphs in a part: {'; '.join(said)}{more}"]
+
+
+def _are(graphs: int) -> str:
+    return "1 graph has" if graphs == 1 else f"{graphs} graphs have"

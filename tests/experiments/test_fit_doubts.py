@@ -1,0 +1,61 @@
+"""What fit warns of before it trains."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.experiments.test_fit import single_vertices
+
+from pfgnn.data import Dataset
+from pfgnn.data.task import Task
+from pfgnn.experiments.fit_doubts import doubts
+from pfgnn.experiments.intervals import wilson
+
+
+def parts(dataset: Dataset, *sizes: int) -> Dataset:
+    """The dataset with consecutive parts of these sizes."""
+    names = ("train", "validation", "calibration", "test")
+    ends = np.cumsum(sizes)
+    cut = {name: np.arange(end - size, end) for name, size, end in zip(names, sizes, ends, strict=True)}
+    return replace(dataset, splits=cut)
+
+
+def test_nothing_is_said_of_enough_graphs() -> None:
+    assert doubts(parts(single_vertices(60), 30, 10, 10, 10)) == []
+
+
+def test_few_graphs() -> None:
+    few, calibration = doubts(parts(single_vertices(12), 6, 2, 2, 2))
+    assert few == "only 12 graphs have a target; with fewer than 20, the test says little"
+    assert calibration.startswith(
+        "intervals that hold 90 % of the true values need 9 graphs for calibration, but there"
+    )
+    assert "there is 1; give more" in doubts(parts(single_vertices(50), 47, 1, 1, 1))[0]
+
+
+def test_graphs_without_a_target() -> None:
+    dataset = parts(single_vertices(60), 30, 10, 10, 9)
+    y = dataset.y.copy()
+    y[59] = np.nan
+    assert doubts(replace(dataset, y=y)) == ["1 graph has no target and is left out"]
+
+
+def test_rare_classes() -> None:
+    y = np.array([[0]] * 57 + [[1]] * 3)
+    task = Task("graph", 2, "cross_entropy", "accuracy", ("no", "yes"))
+    [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
+    assert said == "some classes have fewer than 2 graphs in a part: class 'yes' in train, validation, calibration"
+
+
+def test_molecules_in_two_parts() -> None:
+    copies = np.arange(60)
+    copies[55] = 3
+    [said] = doubts(parts(single_vertices(60), 30, 10, 10, 10), copies)
+    assert said == "1 of 10 test molecules are in the training part too, so the test is too easy"
+
+
+def test_an_accuracy_of_few_graphs_is_not_certain() -> None:
+    """Values of Wilson's formula for 10 of 10, and for 5 of 10."""
+    assert wilson(1.0, 10) == pytest.approx((0.7225, 1.0), abs=1e-4)
+    assert wilson(0.0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
+    assert wilson(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
