@@ -21,7 +21,7 @@ NETWORKX = [to_networkx(graph) for graph in GRAPHS]
 NODES = Dataset.from_graphs(GRAPHS, np.ones(sum(graph.num_nodes for graph in GRAPHS)), Task("node", 1, "l1", "mae"))
 
 
-@pytest.mark.filterwarnings("ignore:.*more vertices than the largest training graph")
+@pytest.mark.filterwarnings("ignore:.*unlike the training data")
 def test_texts_are_read_as_in_the_fit(tmp_path: Path) -> None:
     pytest.importorskip("rdkit", reason=CHEMISTRY)
     texts = ["CF", "CN", "C~", "Bw"] * 10  # not all are SMILES, so they are graph6

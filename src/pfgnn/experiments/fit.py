@@ -27,7 +27,16 @@ from pfgnn.experiments.calibration import calibrate, read_calibration
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.fit_defaults import choose_config
 from pfgnn.experiments.fit_doubts import doubts
-from pfgnn.experiments.fit_parts import CALIBRATION, SPLITS, Parts, Shares, keep_parts, make_parts, same_molecules
+from pfgnn.experiments.fit_parts import (
+    CALIBRATION,
+    SPLITS,
+    Parts,
+    Shares,
+    check_known,
+    keep_parts,
+    make_parts,
+    same_molecules,
+)
 from pfgnn.experiments.intervals import usual_coverage
 from pfgnn.experiments.model_folder import DATA, PARTS, REJECTS, TEST, Facts
 from pfgnn.experiments.parts_table import write_parts, write_test
@@ -151,7 +160,7 @@ def plan_fit(given: Given, folder: Path, options: FitOptions | None = None) -> P
     check_targets(given.dataset)
     copies = same_molecules(given.smiles)
     parts = _choose_parts(given, options, copies)
-    _check_known(given.dataset, parts)
+    check_known(given.dataset, parts)
     dataset = replace(given.dataset, splits=parts, pairs=None, key=None)
     config = choose_config(
         dataset,
@@ -260,27 +269,6 @@ def check_targets(dataset: Dataset) -> None:
             absent = int(counts.argmin())
             name = shown(task.targets[absent]) if len(task.targets) == task.outputs else str(absent)
             raise InputError(f"each class must have at least one graph, but class {name} has none")
-
-
-def _check_known(dataset: Dataset, parts: Parts) -> None:
-    """Raise an InputError if a part that is needed for training has no known value of a target."""
-    for name in ("train", "validation"):
-        unknown = np.isnan(dataset.y[parts[name]]).all(0) if name in parts else np.zeros(1, dtype=bool)
-        if unknown.any():
-            column = int(unknown.argmax())
-            known = int((~np.isnan(dataset.y[:, column])).sum())
-            raise InputError(
-                f"{_target(dataset, column)} must have a known value in each part, but the part {name} has none: only "
-                f"{known} of {len(dataset)} graphs have one (empty values do not count); give more, or larger fractions"
-            )
-
-
-def _target(dataset: Dataset, column: int) -> str:
-    """How a message names a target."""
-    if dataset.y.shape[1] == 1:
-        return "the target"
-    names = dataset.task.targets
-    return f"target {names[column] if len(names) == dataset.y.shape[1] else column}"
 
 
 def _choose_parts(given: Given, options: FitOptions, copies: IntArray | None) -> Parts:

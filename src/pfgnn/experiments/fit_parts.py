@@ -238,3 +238,24 @@ def check_weights(
     if not array[slice(None) if train is None else train].any():
         raise InputError(f"{name} must have a weight above 0, but all are zero")
     return None if (array == array[0]).all() else array
+
+
+def check_known(dataset: Dataset, parts: Parts) -> None:
+    """Raise an InputError if a part that is needed for training has no known value of a target."""
+    for name in ("train", "validation"):
+        unknown = np.isnan(dataset.y[parts[name]]).all(0) if name in parts else np.zeros(1, dtype=bool)
+        if unknown.any():
+            column = int(unknown.argmax())
+            known = int((~np.isnan(dataset.y[:, column])).sum())
+            raise InputError(
+                f"{_target(dataset, column)} must have a known value in each part, but the part {name} has none: only "
+                f"{known} of {len(dataset)} graphs have one (empty values do not count); give more, or larger fractions"
+            )
+
+
+def _target(dataset: Dataset, column: int) -> str:
+    """How a message names a target."""
+    if dataset.y.shape[1] == 1:
+        return "the target"
+    names = dataset.task.targets
+    return f"target {names[column] if len(names) == dataset.y.shape[1] else column}"
