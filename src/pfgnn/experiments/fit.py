@@ -21,7 +21,6 @@ from pfgnn.data.convert_file import write_rejects
 from pfgnn.data.convert_pieces import Reject
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.molecules import scaffold
-from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.calibration import calibrate, read_calibration
 from pfgnn.experiments.config import Config
@@ -33,6 +32,7 @@ from pfgnn.experiments.fit_parts import (
     Parts,
     Shares,
     check_known,
+    check_targets,
     keep_parts,
     make_parts,
     same_molecules,
@@ -243,32 +243,6 @@ def finish(folder: Path, options: FitOptions) -> dict[str, Any]:
     if (test := dataset.splits.get("test")) is not None:
         _write_test(folder, trained, dataset.subset(test), test, options.draws)
     return read_record(folder)
-
-
-def check_targets(dataset: Dataset) -> None:
-    """Raise an InputError unless a model can be fitted to the targets."""
-    task = dataset.task
-    if task.level != "graph" or task.loss == "none":
-        raise InputError(
-            f"{dataset.name} must have a target for each graph to be fitted, but its task is at {task.level} level; "
-            "`pfgnn train` trains such tasks"
-        )
-    for column, values in enumerate(dataset.y.T):
-        known = values[~np.isnan(values)]
-        name = _target(dataset, column)
-        if not len(known):
-            raise InputError(f"{name} must have a known value in some graph, but it has none")
-        if (known == known[0]).all():
-            what = "class" if task.loss != "l1" else "value"
-            raise InputError(
-                f"{name} must have at least 2 different values, but every graph has the {what} {known[0]:g}"
-            )
-    if task.loss in CLASS_LOSSES:
-        counts = np.bincount(dataset.y[~np.isnan(dataset.y)].astype(np.int64), minlength=task.outputs)
-        if (counts == 0).any():
-            absent = int(counts.argmin())
-            name = shown(task.targets[absent]) if len(task.targets) == task.outputs else str(absent)
-            raise InputError(f"each class must have at least one graph, but class {name} has none")
 
 
 def _choose_parts(given: Given, options: FitOptions, copies: IntArray | None) -> Parts:

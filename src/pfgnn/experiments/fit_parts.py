@@ -259,3 +259,29 @@ def _target(dataset: Dataset, column: int) -> str:
         return "the target"
     names = dataset.task.targets
     return f"target {names[column] if len(names) == dataset.y.shape[1] else column}"
+
+
+def check_targets(dataset: Dataset) -> None:
+    """Raise an InputError unless a model can be fitted to the targets."""
+    task = dataset.task
+    if task.level != "graph" or task.loss == "none":
+        raise InputError(
+            f"{dataset.name} must have a target for each graph to be fitted, but its task is at {task.level} level; "
+            "`pfgnn train` trains such tasks"
+        )
+    for column, values in enumerate(dataset.y.T):
+        known = values[~np.isnan(values)]
+        name = _target(dataset, column)
+        if not len(known):
+            raise InputError(f"{name} must have a known value in some graph, but it has none")
+        if (known == known[0]).all():
+            what = "class" if task.loss != "l1" else "value"
+            raise InputError(
+                f"{name} must have at least 2 different values, but every graph has the {what} {known[0]:g}"
+            )
+    if task.loss in CLASS_LOSSES:
+        counts = np.bincount(dataset.y[~np.isnan(dataset.y)].astype(np.int64), minlength=task.outputs)
+        if (counts == 0).any():
+            absent = int(counts.argmin())
+            name = shown(task.targets[absent]) if len(task.targets) == task.outputs else str(absent)
+            raise InputError(f"each class must have at least one graph, but class {name} has none")
