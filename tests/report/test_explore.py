@@ -17,9 +17,9 @@ from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.particle_paths import particle_paths
 from pfgnn.experiments.predict import load_run
 from pfgnn.experiments.run import run
-from pfgnn.graphs import Graph, circulant, csl, disjoint_union, from_smiles, random_graph, to_graph6
+from pfgnn.graphs import Graph, csl, from_smiles, random_graph, to_graph6
 from pfgnn.report.explore import reads_hydrogens, walk_all
-from pfgnn.report.explore_input import MOST_VERTICES, place_components, read_samples
+from pfgnn.report.explore_input import MOST_VERTICES, read_samples
 
 
 def data_of(page: Path) -> dict[str, Any]:
@@ -86,6 +86,7 @@ def test_molecules_have_elements_bonds_and_names(tmp_path: Path) -> None:
     assert [sample.labels for sample in samples[::2]] == [["C", "C", "O"], ["Na", "Cl"]]
     assert samples[0].graph == from_smiles("CC=O")
     for sample in samples:
+        assert sample.points is not None
         assert sample.points.shape == (sample.graph.num_nodes, 2)
         assert np.linalg.norm(sample.points, axis=1).max() <= 1 + 1e-9
     done = pfgnn("explore", "some.smi", cwd=tmp_path)
@@ -107,18 +108,6 @@ def test_texts_of_files_cannot_become_markup(tmp_path: Path) -> None:
     assert page.read_text().count("</script>") == 2
     assert "evil&lt;b&gt;&amp;" in page.read_text().partition("</title>")[0]
     assert data_of(page)["graphs"][0]["name"].startswith("1: </script><script>alert(1)")
-
-
-def test_components_stand_side_by_side(tmp_path: Path) -> None:
-    ring, triangles = map(place_components, hexagon_and_triangles())
-    assert np.linalg.norm(ring, axis=1) == pytest.approx(np.ones(6))
-    assert triangles[:3, 0].max() < triangles[3:, 0].min()
-    assert triangles[:3, 1] == pytest.approx(triangles[3:, 1])
-    mixed = disjoint_union(csl(), *[circulant(n, [1]) for n in (3, 7, 5)], Graph.from_edges(9, []))
-    points = place_components(mixed)
-    apart = np.linalg.norm(points[:, None] - points, axis=2) + np.eye(len(points))
-    assert apart.min() > 0.02
-    assert np.linalg.norm(points, axis=1).max() == pytest.approx(1)
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from pfgnn.files import write_atomically
 from pfgnn.graphs.refinement import edge_labels, initial_colours
 from pfgnn.report.exact_search import Found
 from pfgnn.report.explore_input import Sample
+from pfgnn.report.layout import place_components
 
 if TYPE_CHECKING:
     from pfgnn.experiments.particle_paths import Particle
@@ -101,6 +102,8 @@ def write_page(path: Path, source: str, graphs: Sequence[Shown], run: str | None
 def _entry(number: int, graphs: Sequence[Shown]) -> dict[str, Any]:
     """What the page's code is told about a graph."""
     (name, graph, points, labels, smiles), found, walked = graphs[number]
+    if points is None:
+        points = place_components(graph, found.moves)
     entry = {
         "name": name,
         "facts": _facts(number, graphs),
