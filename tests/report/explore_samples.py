@@ -36,7 +36,7 @@ CELLS = """() => Object.values(Object.groupBy(document.querySelectorAll('#pictur
 
 def page_of(path: Path, graphs: list[Graph]) -> Path:
     """The page of some graphs."""
-    shown = [Shown(Sample(f"graph {i}", g), search_here(g)) for i, g in enumerate(graphs, start=1)]
+    shown = [Shown(Sample(f"graph {i}", g), search_here(g)) for i, g in enumerate(graphs)]
     write_page(path, "The graphs of a test.", shown)
     return path
 

@@ -38,7 +38,7 @@ def test_the_command_writes_one_file_that_loads_nothing(tmp_path: Path) -> None:
     assert "http" not in re.sub(r"http-equiv|http://www.w3.org/2000/svg", "", text)
     first, second = data_of(tmp_path / "explore.html")["graphs"]
     assert (first["n"], first["order"], second["order"]) == (6, "12", "72")
-    assert "1-WL cannot tell it from graph 2, but they are not isomorphic." in first["facts"]
+    assert "1-WL cannot tell it from graph 1, but they are not isomorphic." in first["facts"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_large_graphs_and_further_graphs_are_left_out_with_a_sentence(tmp_path: 
     graphs = [csl(), Graph.from_edges(MOST_VERTICES + 1, []), dense, csl(41, 3), csl(41, 5)]
     (tmp_path / "some.g6").write_text("".join(f"{to_graph6(graph)}\n" for graph in graphs))
     samples, note = read_samples(tmp_path / "some.g6", 4)
-    assert [sample.name for sample in samples] == ["graph 1", "graph 4"]
+    assert [sample.name for sample in samples] == ["graph 0", "graph 3"]
     assert note == (
         "These are the first 4 of 5 graphs. 2 of them are left out, for they have more than 200 vertices or 5000 edges."
     )
@@ -82,7 +82,7 @@ def test_molecules_have_elements_bonds_and_names(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     (tmp_path / "some.smi").write_text("CC=O acetaldehyde\nc1ccccc1\n[Na+].[Cl-]\nC\n")
     samples, _ = read_samples(tmp_path / "some.smi", 10)
-    assert [sample.name for sample in samples] == ["1: acetaldehyde", "2: c1ccccc1", "3: [Na+].[Cl-]", "4: C"]
+    assert [sample.name for sample in samples] == ["0: acetaldehyde", "1: c1ccccc1", "2: [Na+].[Cl-]", "3: C"]
     assert [sample.labels for sample in samples[::2]] == [["C", "C", "O"], ["Na", "Cl"]]
     assert samples[0].graph == from_smiles("CC=O")
     for sample in samples:
@@ -107,7 +107,7 @@ def test_texts_of_files_cannot_become_markup(tmp_path: Path) -> None:
     assert "<img" not in page.read_text()
     assert page.read_text().count("</script>") == 2
     assert "evil&lt;b&gt;&amp;" in page.read_text().partition("</title>")[0]
-    assert data_of(page)["graphs"][0]["name"].startswith("1: </script><script>alert(1)")
+    assert data_of(page)["graphs"][0]["name"].startswith("0: </script><script>alert(1)")
 
 
 @pytest.mark.slow

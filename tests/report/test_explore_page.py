@@ -177,12 +177,12 @@ def test_rounds_are_played(page: "Page") -> None:
 
 
 def test_graphs_can_be_switched_and_compared(page: "Page") -> None:
-    assert "1-WL cannot tell it from graph 2, but they are not isomorphic." in page.locator("#facts").inner_text()
-    page.locator("#graph-choice").select_option("graph 2")
+    assert "1-WL cannot tell it from graph 1, but they are not isomorphic." in page.locator("#facts").inner_text()
+    page.locator("#graph-choice").select_option("graph 1")
     assert "72 symmetries" in page.locator("#facts").inner_text()
     vertex(page, 0).click()
     assert drawn_cells(page) == [{0}, {1, 2}, {3, 4, 5}]
-    assert page.evaluate("location.hash") == "#graph=2&path=0"
+    assert page.evaluate("location.hash") == "#graph=1&path=0"
 
 
 def test_orbits_where_cells_are_not_orbits(browser: "Browser", tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_the_tree_can_be_walked_and_shows_alike_branches(page: "Page") -> None:
     assert [rows.nth(i).get_attribute("data-path") for i in range(rows.count())] == ["", "0", "0.2"]
     assert "stands for 6 alike branches" in rows.nth(1).locator(".row").first.inner_text()
     rows.nth(2).locator(".row").click()
-    assert page.evaluate("location.hash") == "#graph=1&path=0.2"
+    assert page.evaluate("location.hash") == "#graph=0&path=0.2"
     assert drawn_cells(page) == [{v} for v in range(6)]
     page.get_by_label("Show the alike branches too").check()
     below_root = page.locator("#tree > li > ul > li[role=treeitem]")
@@ -219,14 +219,14 @@ def test_everything_works_with_the_keyboard(page: "Page") -> None:
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.dataset.vertex") == "1"
     page.keyboard.press("Enter")
-    assert page.evaluate("location.hash") == "#graph=1&path=1"
+    assert page.evaluate("location.hash") == "#graph=0&path=1"
     assert page.evaluate("document.activeElement.dataset.vertex") == "1"  # the focus stays
     page.keyboard.press("Backspace")
     assert drawn_cells(page) == [set(range(6))]
     page.locator("#tree [tabindex='0']").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowUp", "Enter"):
         page.keyboard.press(key)
-    assert page.evaluate("location.hash") == "#graph=1&path=0"
+    assert page.evaluate("location.hash") == "#graph=0&path=0"
     page.keyboard.press("ArrowLeft")
     assert page.locator("#tree [data-path='0']").get_attribute("aria-expanded") == "false"
     page.keyboard.press("ArrowRight")
@@ -252,7 +252,7 @@ def test_the_focus_stays_where_it_was(page: "Page") -> None:
 
 @pytest.mark.parametrize(
     ("width", "address"),
-    [(NARROW, "#graph=2&path=0.3&round=1"), (WIDE, ""), (WIDE, "#graph=9&path=77&round=x"), (900, "#path=0.0.0.0")],
+    [(NARROW, "#graph=1&path=0.3&round=1"), (WIDE, ""), (WIDE, "#graph=8&path=77&round=x"), (900, "#path=0.0.0.0")],
 )
 def test_the_page_is_readable_at_every_width(browser: "Browser", pair: Path, width: int, address: str) -> None:
     with opened(browser, pair, address, width) as page:
@@ -261,7 +261,7 @@ def test_the_page_is_readable_at_every_width(browser: "Browser", pair: Path, wid
 
 
 def test_a_path_may_go_on_below_a_leaf(browser: "Browser", pair: Path) -> None:
-    with opened(browser, pair, "#graph=1&path=0.2.5") as page:
+    with opened(browser, pair, "#graph=0&path=0.2.5") as page:
         assert page.locator("#tree [aria-selected=true]").get_attribute("data-path") == "0.2.5"
         assert drawn_cells(page) == [{v} for v in range(6)]
 
@@ -290,6 +290,6 @@ def test_particles_of_a_trained_model(browser: "Browser", tmp_path: Path) -> Non
         assert page.locator("#picture .halo").count() == 2
         page.locator("#step").select_option("2")
         page.get_by_role("button", name="Particle 1: marks 1, then 3").click()
-        assert page.evaluate("location.hash") == "#graph=1&path=1.3"
+        assert page.evaluate("location.hash") == "#graph=0&path=1.3"
         assert drawn_cells(page) == cells_of(walk(graph, [1, 3])[1].tolist())
         assert page.evaluate("document.activeElement.textContent").startswith("Particle 1")

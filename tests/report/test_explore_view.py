@@ -55,7 +55,7 @@ def test_the_chosen_row_of_the_tree_is_in_sight(browser: "Browser", tmp_path: Pa
         return row.top >= box.top && row.bottom <= box.bottom;
     }"""
     cubic = page_of(tmp_path / "cubic.html", [random_regular(40, 3, np.random.default_rng(1))])
-    with opened(browser, cubic, "#graph=1&path=39", width) as page:
+    with opened(browser, cubic, "#graph=0&path=39", width) as page:
         assert page.evaluate(
             "document.querySelector('#tree').scrollHeight > document.querySelector('#tree').clientHeight"
         )

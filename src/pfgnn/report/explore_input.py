@@ -19,7 +19,7 @@ class Sample(NamedTuple):
     """A graph of a file.
 
     Fields:
-        name: Its number in the file, and for a molecule its name or SMILES.
+        name: Its number in the file, from 0, and for a molecule its name or SMILES.
         graph: The graph.
         points: Positions of its vertices in the unit disc, [n, 2]; None to choose them by its symmetries.
         labels: The element of each atom; None for a graph that is no molecule.
@@ -57,7 +57,7 @@ def read_samples(path: Path, most: int, hydrogens: bool = False) -> tuple[list[S
     if molecules:
         samples = [_molecule(number, graphs[number], molecules[number], *lines[number][1:]) for number in small]
     else:
-        samples = [Sample(f"graph {i + 1}", graphs[i]) for i in small]
+        samples = [Sample(f"graph {i}", graphs[i]) for i in small]
     said = []
     if total > len(graphs):
         said.append(f"These are the first {len(graphs)} of {total} graphs.")
@@ -84,4 +84,4 @@ def _molecule(number: int, graph: Graph, molecule: Any, smiles: str, name: str) 
     table = rdkit_modules()[0].GetPeriodicTable()
     labels = [table.GetElementSymbol(atom.GetAtomicNum()) for atom in molecule.GetAtoms()]
     shown = cut(name or smiles, LONGEST_NAME)
-    return Sample(f"{number + 1}: {shown}", graph, points, labels, smiles)
+    return Sample(f"{number}: {shown}", graph, points, labels, smiles)

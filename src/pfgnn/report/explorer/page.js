@@ -13,8 +13,7 @@ const view = { graph: 0, path: [], round: null, focused: 0, step: null }; // rou
 function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   const whole = (text, most) => (/^\d+$/.test(text || "") && Number(text) <= most ? Number(text) : null);
-  const graph = whole(given.get("graph"), trees.length);
-  view.graph = graph ? graph - 1 : 0;
+  view.graph = whole(given.get("graph"), trees.length - 1) ?? 0;
   const { n } = trees[view.graph].graph;
   const path = (given.get("path") || "").split(".").filter(Boolean).map((text) => whole(text, n - 1));
   view.path = path.includes(null) ? [] : path;
@@ -24,7 +23,7 @@ function readAddress() {
 
 function show(change) {
   const { graph, path, round } = { ...view, round: null, ...change };
-  const parts = [`graph=${graph + 1}`];
+  const parts = [`graph=${graph}`];
   if (path.length) parts.push(`path=${path.join(".")}`);
   if (round !== null) parts.push(`round=${round}`);
   const address = `#${parts.join("&")}`;
@@ -107,7 +106,7 @@ function render() {
   if (hadFocus) focusVertex(view.focused);
   renderPath(entry);
   renderRounds(node, round, last, byOrbit, cells);
-  renderComparison(node, round, last, orbits);
+  renderComparison(tree, node, round, last, orbits);
   const treeFocus = at("tree").contains(document.activeElement);
   renderTree(tree);
   if (treeFocus) focusItem(at("tree"), view.path.join("."));

@@ -52,9 +52,9 @@ function renderRounds(node, round, last, byOrbit, cells) {
 }
 
 /** Whether the cells of the shown round are the orbits. */
-function renderComparison(node, round, last, orbits) {
+function renderComparison(tree, node, round, last, orbits) {
   const cells = cellsOf(node.rounds[round]);
-  let text = "The orbits are not known: the exact search took too long.";
+  let text = `The orbits are not known: ${tree.entry.missing}.`;
   if (orbits !== null) {
     const count = new Set(orbits).size;
     const given = view.path.length ? " that fix the marked vertices" : "";
