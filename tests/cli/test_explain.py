@@ -10,6 +10,7 @@ from tests.experiments.run_samples import TARGETS, packed, small
 from typer.testing import CliRunner
 
 from pfgnn.cli.app import app
+from pfgnn.cli.explain import _noise, _tied
 from pfgnn.errors import InputError
 from pfgnn.experiments.run import run
 
@@ -57,6 +58,31 @@ def test_json_for_programs_leaves_no_other_files(
     (tmp_path / "one.g6").write_text("@\n")  # a graph of one vertex, which cannot be removed
     alone = json.loads(call(finished, "one.g6", "--draws", 2, "--json", "--device", "cpu"))
     assert alone["vertices"] == [{"vertex": 0, "importance": [None] * 3, "error": [None] * 3}]
+
+
+def test_one_vertex_gets_a_sentence(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = call(finished, "@", "--device", "cpu")
+    assert "No part of this graph can be removed" in printed
+    assert "nan" not in printed
+
+
+def test_nothing_random_is_told_as_exact(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = " ".join(call(finished, "D?{", "--particles", 9, "--device", "cpu").split())  # a star of 5 vertices
+    assert ", exact" in printed.splitlines()[0]
+    assert "Exact: the particles go through all paths" in printed
+    assert "have the same importance but for rounding" in printed
+    assert "--draws" not in printed
+    drawn = " ".join(call(finished, "D?{", "--particles", 2, "--device", "cpu").split())
+    assert "exact" not in drawn.lower()
+    assert "More --draws" in drawn
+
+
+def test_what_is_only_rounding() -> None:
+    assert [_noise(error, 0.5) for error in (1e-9, 0.0, 0.012)] == ["0", "0", "0.012"]
+    assert _tied([0.3, 0.3 + 1e-9, 0.2, -0.1, -0.1, -0.1], 0.5) == "1 to 2, 4 to 6"
+    assert _tied([0.3, 0.2], 0.5) == ""
 
 
 @pytest.mark.parametrize(
