@@ -65,7 +65,7 @@ def test_train_evaluate_and_predict(pfgnn: Command, config: Path, tmp_path: Path
     (tmp_path / "new.g6").write_text(f"{to_graph6(graphs(20).graph(0))}\n")
     status, out, err = pfgnn("predict", directory, "new.g6", "--out", "out.csv", "--draws", 3, "--device", "cpu")
     assert status == 0, err
-    assert "Wrote 1 graphs, means of 3 draws, to out.csv." in out
+    assert "Wrote 1 graph, means of 3 draws, to out.csv." in out
     with (tmp_path / "out.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["graph"] == "0"

@@ -68,7 +68,9 @@ def explain(
     from pfgnn.report.explanation_drawing import draw_explanation
 
     shown_on = errors if as_json else console
-    with Progress(*bar_columns("predictions"), console=shown_on, transient=True) as bar:
+    with Progress(
+        *bar_columns("predictions"), console=shown_on, transient=True, disable=not shown_on.is_terminal
+    ) as bar:
         task = bar.add_task("", total=None)
         run = load_run(directory, device)
         given = read_one_graph(graph, run.needs, number, smiles_column)

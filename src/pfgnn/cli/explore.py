@@ -8,7 +8,7 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, errors
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, counted
 
 
 def explore(
@@ -51,5 +51,5 @@ def explore(
         pages = [page._replace(walked=walked) for page, walked in zip(pages, walks, strict=True)]
     source = f"{len(samples)} of the graphs in {path.name}. {note}" if note else f"The graphs of {path.name}."
     write_page(out, source, pages, None if run is None else str(run))
-    said = f"Wrote {out} with {len(samples)} graph{'s' if len(samples) > 1 else ''}; open it in a browser. {note}"
+    said = f"Wrote {out} with {counted(len(samples), 'graph')}; open it in a browser. {note}"
     console.print(said.strip(), markup=False, highlight=False, soft_wrap=True)

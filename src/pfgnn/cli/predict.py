@@ -11,7 +11,7 @@ from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Imports
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, counted
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 from pfgnn.workers import MOST_PROCESSES
 
@@ -63,7 +63,9 @@ def predict(
     directory = find_model(directory)
     read_record(directory)
     path.stat()  # both lines raise at once if a file is missing
-    if out.is_dir() or out.resolve() == path.resolve():
+    if out.is_dir():
+        raise InputError(f"out must be a file, but {out} is a folder; write {out / 'predictions.csv'}, for instance")
+    if out.resolve() == path.resolve():
         raise InputError(f"out must be a file other than the one to read, but it is {out}")
 
     use_threads(threads)
@@ -74,7 +76,7 @@ def predict(
 
     import_trusted(imports or [])
     noted = Noted()
-    with Progress(*bar_columns("graphs"), console=console, transient=True) as bar:
+    with Progress(*bar_columns("graphs"), console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=None)
         run = load_run(directory, device)
         chosen, why_none = usual_coverage(run.task, run.calibration) if coverage is None else (coverage, "")
@@ -92,8 +94,8 @@ def predict(
     noted.show()
     if noted.larger and run.facts is not None:
         console.print(f"Warning: {too_large(noted.larger, run.facts.largest)}.", markup=False, soft_wrap=True)
-    what = "nodes" if run.task.level == "node" else "graphs"
-    console.print(f"Wrote {rows} {what}, means of {draws} draws, to {out}.", markup=False)
+    what = counted(rows, "node" if run.task.level == "node" else "graph")
+    console.print(f"Wrote {what}, means of {draws} draws, to {out}.", markup=False)
     console.print("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
     if chosen is not None:
         console.print(f"The intervals hold {100 * chosen:g} % of the true values of graphs like those of the fit.")
@@ -122,4 +124,5 @@ class Noted:
         for line in self.first:
             console.print(line, highlight=False, soft_wrap=True, markup=False)
         if self.count:
-            console.print(f"{self.count} lines were rejected and have no prediction.")
+            were = "was rejected and has" if self.count == 1 else "were rejected and have"
+            console.print(f"{counted(self.count, 'line')} {were} no prediction.")

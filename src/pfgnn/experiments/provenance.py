@@ -9,11 +9,16 @@ from pathlib import Path
 import torch
 
 import pfgnn
+from pfgnn.errors import counted
 
 
 def provenance(device: torch.device) -> dict[str, str | None]:
     """The commit, the versions and the name of the device, for the record of a run."""
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    name = (
+        torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"CPU, {counted(torch.get_num_threads(), 'thread')}"
+    )
     return {
         "commit": commit(),
         "python": platform.python_version(),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pfgnn.errors import counted
 from pfgnn.files import write_atomically
 from pfgnn.graphs.refinement import edge_labels, initial_colours
 from pfgnn.report.exact_search import Found, why_missing
@@ -129,7 +130,7 @@ def _entry(number: int, graphs: Sequence[Shown]) -> dict[str, Any]:
 def _facts(number: int, graphs: Sequence[Shown]) -> str:
     """Sentences about a graph, and about the graphs of the page that 1-WL cannot tell from it."""
     graph, found = graphs[number].sample.graph, graphs[number].found
-    sizes = f"{_count(graph.num_nodes, 'vertex', 'vertices')}, {_count(graph.num_edges, 'edge', 'edges')}"
+    sizes = f"{counted(graph.num_nodes, 'vertex', 'vertices')}, {counted(graph.num_edges, 'edge')}"
     symmetries = _symmetries(found)
     others = [(i, other.found) for i, other in enumerate(graphs) if i != number and other.found.wl_certificate]
     alike = [(i, other) for i, other in others if other.wl_certificate == found.wl_certificate]
@@ -150,10 +151,6 @@ def _symmetries(found: Found) -> str:
     if order == 1:
         return "no symmetry but the trivial one"
     return f"{order:,} symmetries" if order < WHOLE else f"about {Decimal(order):.1e} symmetries"
-
-
-def _count(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
 
 
 def _names(numbers: list[int], graphs: Sequence[Shown], most: int = 5) -> str:

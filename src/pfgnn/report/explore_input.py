@@ -53,7 +53,8 @@ def read_samples(path: Path, most: int, hydrogens: bool = False) -> tuple[list[S
     small = [number for number, graph in enumerate(graphs) if _is_small(graph)]
     bounds = f"{MOST_VERTICES} vertices or {MOST_EDGES} edges"
     if not small:
-        raise InputError(f"{path} must have a graph to show, but all {len(graphs)} have more than {bounds}")
+        which = "its graph has" if len(graphs) == 1 else f"all {len(graphs)} have"
+        raise InputError(f"{path} must have a graph to show, but {which} more than {bounds}")
     if molecules:
         samples = [_molecule(number, graphs[number], molecules[number], *lines[number][1:]) for number in small]
     else:

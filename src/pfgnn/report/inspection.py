@@ -1,6 +1,7 @@
 """What `pfgnn inspect` prints: exact facts about the graphs of a file, by 1-WL and by their true symmetries."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
@@ -9,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 import pfgnn
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError, counted, shown
 from pfgnn.files import ending
 from pfgnn.graphs.graph import Graph
-from pfgnn.graphs.graph6 import graph6_lines, read_graph6, to_graph6, to_sparse6
+from pfgnn.graphs.graph6 import from_line, graph6_lines, read_graph6, to_graph6, to_sparse6
 from pfgnn.graphs.nauty import is_installed
-from pfgnn.graphs.smiles import read_smiles, smiles_lines
+from pfgnn.graphs.smiles import from_smiles, read_smiles, smiles_lines
 from pfgnn.report.exact_search import Found, Missing, search_here
 
 GRAPH6, MOLECULES = (".g6", ".s6"), (".smi", ".smiles")
@@ -89,6 +90,26 @@ def read_graphs(path: Path, most: int | None = None) -> tuple[list[Graph], int]:
     if not total:
         raise InputError(f"{path} must hold one graph per line, but it holds no graph")
     return (read_smiles if molecules else read_graph6)(path, most), total
+
+
+def read_good_graphs(path: Path) -> tuple[list[Graph], int]:
+    """Read the graphs of a file of graph6, sparse6 or SMILES, and leave out the lines that cannot be read.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The graphs that were read, and the number of lines with a graph. At least one line can be read.
+    """
+    molecules = ending(path) in MOLECULES
+    texts = [smiles for _, smiles, _ in smiles_lines(path)] if molecules else [body for _, body in graph6_lines(path)]
+    graphs = []
+    for text in texts:
+        with suppress(ValueError, MemoryError):
+            graphs.append(from_smiles(text) if molecules else from_line(text))
+    if not graphs:
+        raise InputError(f"{path} must hold one graph per line, but {counted(len(texts), 'line')} cannot be read")
+    return graphs, len(texts)
 
 
 def gather_facts(graphs: Iterable[Graph], search: Callable[[Graph], Found] = search_here) -> Iterator[Facts]:
