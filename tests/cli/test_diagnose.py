@@ -71,6 +71,7 @@ def test_lines_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
         (["csl", "--target", "y"], "--target is for files that are converted, but csl has its own targets and parts"),
         (["graphs.g6", "--split-column", "s"], "--split-column is for CSV files, but graphs.g6 is none"),
         (["CSL"], "but it is 'CSL'; did you mean csl?"),
+        (["nosuch"], "but it is 'nosuch'; there is no file of this name either"),
         (["bad.g6", "--on-error", "skip"], "bad.g6 must hold one graph per line, but 1 line cannot be read"),
     ],
 )

@@ -121,7 +121,7 @@ def stop(command: list[str], folder: Path, directory: Path, number: signal.Signa
         command,
         cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         # A shell's job in the background ignores Ctrl-C, and so would its child.
@@ -135,12 +135,13 @@ def stop(command: list[str], folder: Path, directory: Path, number: signal.Signa
             time.sleep(0.01)
         time.sleep(0.3)
         process.send_signal(number)
-        said = process.communicate(timeout=100)[1]
+        out, err = process.communicate(timeout=100)
     finally:
         process.kill()
         process.wait()
     assert process.returncode == 128 + number
-    return said
+    assert err.splitlines()[-1].startswith(SAID)
+    return out + err
 
 
 def stop_twice(

@@ -48,7 +48,7 @@ def test_the_command_writes_one_file_that_loads_nothing(tmp_path: Path) -> None:
         (["bad.g6"], "bad.g6, line 2: graph6 text has 3 bytes after its size"),
         (["good.g6", "--out", "page.pdf"], "out must end in .html, but it is page.pdf"),
         (["good.g6", "--run", "nowhere"], "nowhere"),
-        (["large.g6"], "large.g6 must have a graph to show, but all 1 have more than 200 vertices or 5000 edges"),
+        (["large.g6"], "large.g6 must have a graph to show, but its graph has more than 200 vertices or 5000 edges"),
     ],
 )
 def test_wrong_input_gets_one_sentence_and_writes_nothing(

@@ -18,7 +18,10 @@ def explore(
     graphs: Annotated[int, typer.Option(min=1, max=1000, help="Number of graphs to show, from the first.")] = 50,
     seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
 ) -> None:
-    """Write a page in which one walks the search trees of graphs. It is one file and works without a network."""
+    """Write a page in which one walks the search trees of graphs. It is one file and works without a network.
+
+    Graphs and vertices are counted from 0.
+    """
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"out must end in .html, but it is {out}")
     if run is not None:

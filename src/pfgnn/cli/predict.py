@@ -55,7 +55,10 @@ def predict(
     threads: Threads = None,
     imports: Imports = None,
 ) -> None:
-    """Predict new graphs with a trained model. Each output has its Monte Carlo noise; the columns of a CSV are kept."""
+    """Predict new graphs with a trained model. Each output has its Monte Carlo noise; the columns of a CSV are kept.
+
+    Graphs and vertices are counted from 0.
+    """
     from pfgnn.experiments.pretrained import find_model
     from pfgnn.experiments.run_directory import read_record
 

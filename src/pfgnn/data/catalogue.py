@@ -191,7 +191,7 @@ def _hint(name: object) -> str:
     if isinstance(name, str) and Path(name).is_file():
         return f", which is a file of graphs; `pfgnn data convert {name} OUT.pfgnn` makes a packed file of it"
     near = nearest(name, ENTRIES)
-    return f"; did you mean {near}?" if near else ""
+    return f"; did you mean {near}?" if near else "; there is no file of this name either"
 
 
 def find_entry(name: str) -> Entry:
