@@ -201,7 +201,7 @@ def arguments(rng: Random, samples: Path, folder: Path) -> bool:
         "configs": ["zinc"],
         "cards": ["zinc"],
         "pack": [samples / "run", folder / "packed", "--licence", "MIT", "--limits", "none", "--full"],
-        "inspect": [samples / "graphs.g6", "--depth", 1, "--tree", folder / "tree.png", "--isomorphism", 1, 2],
+        "inspect": [samples / "graphs.g6", "--depth", 1, "--tree", folder / "tree.png", "--isomorphism", 0, 1],
         "compare": [samples / "graphs.g6", "--steps", 1, "--particles", 4, "--draws", 12, "--seconds", 1],
         "pairs": ["sr25", "--out", folder / "pairs.json", "--steps", 0, "--draws", 16, "--minutes", 0.01],
         "curves": [samples / "run", "--out", folder / "curves.png"],

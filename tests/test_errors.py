@@ -16,6 +16,7 @@ from pfgnn.errors import (
     MissingPackageError,
     OutOfMemoryError,
     PFGNNError,
+    counted,
     explain,
     is_bug,
     nearest,
@@ -144,3 +145,8 @@ def test_no_message_quotes_a_value_of_any_length() -> None:
 )
 def test_a_similar_name_is_found_whatever_its_case(name: str, near: str | None) -> None:
     assert nearest(name, ["smiles", "LogP", "id"]) == near
+
+
+def test_numbers_have_the_right_noun() -> None:
+    assert [counted(number, "line") for number in (0, 1, 2, 1500)] == ["0 lines", "1 line", "2 lines", "1,500 lines"]
+    assert counted(2, "vertex", "vertices") == "2 vertices"

@@ -59,6 +59,17 @@ def cut(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def counted(number: int, one: str, several: str | None = None) -> str:
+    """A number and its noun, such as "1 line" and "2,000 lines".
+
+    Args:
+        number: The number.
+        one: The noun for 1.
+        several: The noun for all other numbers; by default with an s.
+    """
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
 def nearest(name: object, names: Iterable[str]) -> str | None:
     """The most similar one of some names, whatever their case; None if none is similar."""
     folded = {other.casefold(): other for other in names}

@@ -45,7 +45,7 @@ def test_inspect_never_cuts_a_number_and_shows_the_first_graphs(
     assert done.returncode == 0, done.stderr
     header, first, second, note = done.stdout.splitlines()
     assert header.split()[-1] == "symmetries"
-    assert first.split() == ["1", "100", "0", "1", "1", "1", "1", str(factorial(100))]
+    assert first.split() == ["0", "100", "0", "1", "1", "1", "1", str(factorial(100))]
     assert second.split()[-1] == "2"
     assert note == "These are the first 2 of 3 graphs; --graphs shows more."
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from pfgnn.cli import train
 from pfgnn.cli.app import app
-from pfgnn.cli.bars import bar_columns, fitting
+from pfgnn.cli.bars import bar_columns, fitting, gone_after_errors
 from pfgnn.training.devices import set_threads
 from pfgnn.training.metrics_file import Status
 
@@ -110,3 +110,15 @@ def test_a_wrong_number_is_refused(command: str, threads: str) -> None:
     done = CliRunner().invoke(app, [*command.split(), "--threads", threads])
     assert done.exit_code == 2
     assert "--threads" in done.output
+
+
+@pytest.mark.parametrize("done", [0, 3])
+def test_a_bar_that_has_not_begun_is_gone_after_an_error(done: int) -> None:
+    shown = io.StringIO()
+    bar = Progress(*bar_columns(), console=Console(file=shown, width=80))
+    with bar:
+        bar.update(bar.add_task("lines", total=9), completed=done)
+        with pytest.raises(KeyError), gone_after_errors(bar):
+            raise KeyError
+    assert ("3/9" in shown.getvalue()) == (done == 3)
+    assert "0/9" not in shown.getvalue()

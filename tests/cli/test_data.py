@@ -82,7 +82,7 @@ def test_a_killed_conversion_of_a_large_file_goes_on(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"own.g6", "labels.txt", "own.pfgnn.unfinished"}
     done = convert("own.pfgnn")
     assert done.returncode == 0, done.stderr
-    assert "own.pfgnn, a folder of 4 shards: 1000 graphs; 0 lines rejected" in done.stdout
+    assert "own.pfgnn, a folder of 4 shards: 1,000 graphs; 0 lines rejected" in done.stdout
     assert {path.name for path in tmp_path.iterdir()} == {"own.g6", "labels.txt", "own.pfgnn"}
     again = convert("own.pfgnn")
     assert again.returncode == 2
@@ -113,7 +113,7 @@ def test_convert_lists_rejects_and_writes_one_file(tmp_path: Path) -> None:
     assert "line 2: edges has edge (0, 5), which is out of range for 2 nodes" in done.stdout
     assert "1 graph; 1 line rejected" in done.stdout
     assert len(Dataset.open(tmp_path / "own.pfgnn")) == 1
-    assert "1 outputs" in pfgnn("data", "info", tmp_path / "own.pfgnn").stdout
+    assert "1 output," in pfgnn("data", "info", tmp_path / "own.pfgnn").stdout
 
 
 def written(folder: Path, graphs: int) -> Path:
@@ -209,6 +209,8 @@ def test_all_rejects_go_into_a_file_and_brackets_in_paths_are_no_markup(tmp_path
     ("arguments", "sentence"),
     [
         (["info", "zink"], "name must be one of csl, sr25"),
+        (["info", "CSL"], "but it is 'CSL'; did you mean csl?"),
+        (["info", "own.g6"], "but it is 'own.g6', which is a file of graphs; `pfgnn data convert own.g6 OUT.pfgnn`"),
         (["verify", "exp"], "exp was not found, and fetching it failed (pfgnn cannot download it)"),
         (["convert", "own.jsonl", "out.pfgnn"], "own.jsonl, line 1: this is not JSON"),
         (["convert", "empty.csv", "out.pfgnn"], "empty.csv must have at least one line, but it is empty"),
@@ -229,6 +231,7 @@ def test_wrong_input_gets_one_sentence_and_leaves_nothing(
     (tmp_path / "own.jsonl").write_text("not json\n")
     (tmp_path / "good.jsonl").write_text('{"num_nodes": 1, "edges": [], "y": 1}\n')
     (tmp_path / "own.xyz").write_text("?")
+    (tmp_path / "own.g6").write_text("@\n")
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "zinc.pfgnn").write_text("something else")
     before = sorted(path.name for path in tmp_path.iterdir())

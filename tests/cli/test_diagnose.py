@@ -51,6 +51,56 @@ def test_a_table_of_molecules(tmp_path: Path) -> None:
     assert (found["pairs"], found["copies"], found["conflicts"]) == (0, 1, 2)
 
 
+def test_lines_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "some.g6").write_text(f"{to_graph6(RING)}\nno graph\n{to_graph6(RING)}\n")
+    failed = pfgnn("diagnose", "some.g6", cwd=tmp_path)
+    assert (failed.returncode, "some.g6, line 2: " in failed.stderr) == (2, True)
+    found = json.loads(pfgnn("diagnose", "some.g6", "--on-error", "skip", "--json", cwd=tmp_path).stdout)
+    assert (found["name"], found["graphs"], found["skipped_lines"], found["copies_of"]) == ("some.g6", 2, 1, [[0, 1]])
+    assert (found["level"], found["metric"]) == (None, None)
+    said = pfgnn("diagnose", "some.g6", "--on-error", "skip", "--processes", 1, cwd=tmp_path).stdout
+    assert "1 line was left out" in said
+    assert "1: graph 1 of 0" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["graphs.g6", "--on-error", "maybe"], "--on-error must be one of fail, skip, but it is 'maybe'"),
+        (["graphs.g6", "--target", "y"], "--target is for CSV files, but graphs.g6 is none; --labels names a file"),
+        (["csl", "--target", "y"], "--target is for files that are converted, but csl has its own targets and parts"),
+        (["graphs.g6", "--split-column", "s"], "--split-column is for CSV files, but graphs.g6 is none"),
+        (["CSL"], "but it is 'CSL'; did you mean csl?"),
+        (["nosuch"], "but it is 'nosuch'; there is no file of this name either"),
+        (["bad.g6", "--on-error", "skip"], "bad.g6 must hold one graph per line, but 1 line cannot be read"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, arguments: list[str], sentence: str) -> None:
+    (tmp_path / "graphs.g6").write_text(f"{to_graph6(RING)}\n")
+    (tmp_path / "bad.g6").write_text("no graph\n")
+    done = pfgnn("diagnose", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+
+
+@pytest.mark.slow
+def test_a_column_of_parts(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    rows = ["CCO,1.5,train", "nothing,1,train", "OCC,1.5,test", "C,0.5,Valid", "CC,0.7,"]
+    (tmp_path / "own.csv").write_text("\n".join(["smiles,logp,split", *rows, ""]))
+    options = ("--split-column", "split", "--on-error", "skip", "--json", "--processes", 1)
+    done = pfgnn("diagnose", "own.csv", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [best["part"] for best in found["best"]] == ["all", "train", "validation", "test"]
+    assert found["leaks"] == [
+        {"part": "test", "also_in": "train", "graphs": 1, "of": 1, "numbers": [[1, 0]], "folds": False}
+    ]
+    (tmp_path / "own.csv").write_text("smiles,logp,split\nCCO,1.5,first\n")
+    done = pfgnn("diagnose", "own.csv", "--split-column", "split", cwd=tmp_path)
+    assert "line 2: column 'split' must be train, validation, test or empty, but it is 'first'" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [

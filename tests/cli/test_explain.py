@@ -11,6 +11,7 @@ from tests.experiments.run_samples import TARGETS, packed, small
 from typer.testing import CliRunner
 
 from pfgnn.cli.app import app
+from pfgnn.cli.explain import _tied
 from pfgnn.errors import InputError
 from pfgnn.experiments.run import run
 
@@ -60,6 +61,30 @@ def test_json_for_programs_leaves_no_other_files(
     assert alone["vertices"] == [{"vertex": 0, "importance": [None] * 3, "error": [None] * 3}]
 
 
+def test_one_vertex_gets_a_sentence(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = call(finished, "@", "--device", "cpu")
+    assert "No part of this graph can be removed" in printed
+    assert "nan" not in printed
+
+
+def test_nothing_random_is_told_as_exact(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = " ".join(call(finished, "D?{", "--particles", 9, "--device", "cpu").split())  # a star of 5 vertices
+    assert ", exact" in printed.splitlines()[0]
+    assert "Exact: the particles go through all paths" in printed
+    assert "have the same importance but for rounding" in printed
+    assert "--draws" not in printed
+    drawn = " ".join(call(finished, "D?{", "--particles", 2, "--device", "cpu").split())
+    assert "exact" not in drawn.lower()
+    assert "More --draws" in drawn
+
+
+def test_what_is_only_rounding() -> None:
+    assert _tied([0.3, 0.3 + 1e-9, 0.2, -0.1, -0.1, -0.1], 0.5) == "1 to 2, 4 to 6"
+    assert _tied([0.3, 0.2], 0.5) == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -87,5 +112,5 @@ def test_the_name_of_a_target_is_enough_and_no_noise_needs_no_advice(
     monkeypatch.chdir(tmp_path)
     printed = call(tmp_path / "run", "D?{", "--draws", 3, "--particles", 8, "--output", "b", "--device", "cpu")
     assert "predicted b: " in printed
-    assert "Monte Carlo standard error 0\n" in printed
+    assert ", exact\n" in printed
     assert "More --draws" not in printed

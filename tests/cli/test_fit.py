@@ -160,9 +160,9 @@ def test_a_stopped_fit_goes_on(pfgnn: Command, tmp_path: Path, monkeypatch: pyte
     Dataset.from_graphs(GRAPHS, SIZES).save(tmp_path / "packed.pfgnn")
     with monkeypatch.context() as broken:
         broken.setattr(fit, "calibrate", lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
-        status, out, _ = pfgnn("fit", "packed.pfgnn", *QUICK)
+        status, _, err = pfgnn("fit", "packed.pfgnn", *QUICK)
     assert status == 130
-    assert "Go on with:" in out
+    assert "Go on with:" in err
     status, _, err = pfgnn("fit", "packed.pfgnn", *QUICK)
     assert (status, "must be a new directory, but it holds a run" in err) == (2, True)
     status, _, err = pfgnn("fit", "packed.pfgnn", "--resume", *QUICK)

@@ -81,6 +81,22 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     return int(end.value.code or 0)
 
 
+def without_reader(*arguments: str) -> int:
+    """The exit status of a command whose output nobody reads. It must say nothing about it."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", "from pfgnn.cli import main; main()", *arguments]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert done.stderr == b""
+    return done.returncode
+
+
+@pytest.mark.parametrize("command", ["--help", "inspect --help", "parts", "data list --json", "tables table14"])
+def test_a_closed_pipe_ends_a_command_quietly(command: str) -> None:
+    assert without_reader(*command.split()) == 141
+
+
 def test_every_exit_status_of_the_page_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
     documented = {int(status) for status in re.findall(r"^\| (\d+) \| ", PAGE.read_text(), re.MULTILINE)}
     found = {
@@ -89,6 +105,7 @@ def test_every_exit_status_of_the_page_is_true(monkeypatch: pytest.MonkeyPatch) 
         fail_with(InputError("wrong"), monkeypatch),
         fail_with(KeyboardInterrupt(), monkeypatch),
         fail_with(Stopped(signal.SIGTERM), monkeypatch),
+        without_reader("--version"),
     }
     assert found == documented
     assert pfgnn("inspect", "--no-such-option").returncode == 2

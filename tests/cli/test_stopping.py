@@ -78,7 +78,18 @@ def test_under_torchrun_as_many_processes_go_on_and_one_says_so(
     monkeypatch.setenv("RANK", "1")
     with pytest.raises(SystemExit), going_on():
         raise KeyboardInterrupt
-    assert capsysbinary.readouterr().out == b""
+    assert capsysbinary.readouterr() == (b"", b"")
+
+
+def test_without_results_there_is_nothing_to_go_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["pfgnn", "train", "csl", "--out", "r"])
+    with pytest.raises(SystemExit), going_on("--resume", folder=tmp_path / "r"):
+        raise KeyboardInterrupt
+    said = capsys.readouterr().err
+    assert said.startswith("Stopped before anything was written. Begin again with: ")
+    assert said.endswith(" train csl --out r\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, *ENDING], ids=lambda number: number.name)
@@ -91,7 +102,7 @@ def test_the_exit_status_names_the_signal_and_the_words_are_printed_as_they_are(
         raise Stopped(number)
     assert end.value.code == 128 + number
     want = [*map(os.fsencode, PROGRAM), b"reproduce", b"'" + os.fsencode(name) + b"'"]
-    assert capsysbinary.readouterr().out == SAID.encode() + b" ".join(want) + b"\n"
+    assert capsysbinary.readouterr().err == SAID.encode() + b" ".join(want) + b"\n"
 
 
 @pytest.fixture
@@ -111,6 +122,7 @@ def stop(command: list[str], folder: Path, directory: Path, number: signal.Signa
         cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         # A shell's job in the background ignores Ctrl-C, and so would its child.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
@@ -123,12 +135,13 @@ def stop(command: list[str], folder: Path, directory: Path, number: signal.Signa
             time.sleep(0.01)
         time.sleep(0.3)
         process.send_signal(number)
-        out = process.communicate(timeout=100)[0]
+        out, err = process.communicate(timeout=100)
     finally:
         process.kill()
         process.wait()
     assert process.returncode == 128 + number
-    return out
+    assert err.splitlines()[-1].startswith(SAID)
+    return out + err
 
 
 def stop_twice(

@@ -120,7 +120,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
         patch.setattr(loop, "SECONDS_BETWEEN_REPORTS", 0.0)
         status, out, err = pfgnn("train", config, "--out", "run", "--device", "cpu")
     assert status == 130, err
-    assert f"-m pfgnn train --resume {config} --out run --device cpu\n" in out
+    assert f"-m pfgnn train --resume {config} --out run --device cpu\n" in err
     assert "epoch" in out
     assert "loss" in out
     status, _, err = pfgnn("train", config, "--out", "run", "--device", "cpu")

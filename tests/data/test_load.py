@@ -205,3 +205,16 @@ def test_the_checksum_knows_every_file_its_name_and_the_versions(tmp_path: Path)
     assert len({first, *(write(str(place), files) for place, files in enumerate([*others, moved]))}) == 5
     assert code_checksum._checksum(tmp_path / "first", "2.1") != first
     assert {is_covered(entry.generate) for entry in ENTRIES.values() if entry.generate} == {True}
+
+
+def test_a_cache_that_may_not_be_read_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_file = Path.is_file
+
+    def forbidden(path: Path) -> bool:
+        if cache_folder() in path.parents:
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    assert find("csl") is None
+    assert len(load("csl")) > 0

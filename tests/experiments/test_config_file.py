@@ -295,3 +295,9 @@ def test_every_number_has_a_limit() -> None:
     found = dict(numbers(Config))
     assert len(found) > 35
     assert [key for key, kind in found.items() if get_origin(kind) is not Annotated] == []
+
+
+def test_a_run_without_its_config_is_named(tmp_path: Path) -> None:
+    (tmp_path / "record.json").write_text("{}")
+    with pytest.raises(OSError, match=r"config\.yaml must be .*is a run that has lost it; copy the whole folder again"):
+        read_config(tmp_path / "config.yaml")

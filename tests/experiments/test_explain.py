@@ -62,6 +62,15 @@ def test_importance_is_what_the_prediction_loses(tmp_path: Path, encodings: dict
     assert found.names == ["predicted a", "predicted b", "predicted c"]
 
 
+def test_with_all_paths_one_draw_is_exact(drawn: TrainedRun) -> None:
+    found = explain_graph(drawn, HOUSE, draws=5, particles=9)
+    assert found.exact
+    assert not any(bool(error.any()) for error in (found.error, found.vertices.error, found.edges.error))
+    many = drawn.predict([HOUSE], draws=2, particles=9)
+    torch.testing.assert_close(found.prediction, many.mean[0], rtol=1e-5, atol=1e-6)
+    assert not explain_graph(drawn, HOUSE, draws=2, particles=5).exact
+
+
 def test_the_prediction_is_that_of_predict(drawn: TrainedRun) -> None:
     found = explain_graph(drawn, HOUSE, draws=5, particles=3, seed=7)
     same = drawn.predict([HOUSE], draws=5, particles=3, seed=7)

@@ -79,7 +79,7 @@ def test_processes_change_nothing(runs: dict[str, Path], tmp_path: Path, monkeyp
     (tmp_path / "wrong.g6").write_text(path.read_text() + "D?\n")
     said = []
     for processes in (1, 2):
-        with pytest.raises(ValueError, match=r"wrong\.g6, line 24: graph6 text has 1 bytes after its size") as caught:
+        with pytest.raises(ValueError, match=r"wrong\.g6, line 24: graph6 text has 1 byte after its size") as caught:
             predict_run(runs["graph"], tmp_path / "wrong.g6", draws=2, processes=processes)
         said.append(str(caught.value))
     assert said[0] == said[1]
@@ -161,9 +161,7 @@ def test_lines_that_are_skipped_keep_their_place(
     assert np.array_equal(np.unique(node.where[:, 0].numpy()), right)
     (tmp_path / "none.g6").write_text("~\n~\n")
     for directory in runs.values():
-        with pytest.raises(
-            ValueError, match=r"none\.g6 must have at least one graph, .* line 1 since text has 1 bytes"
-        ):
+        with pytest.raises(ValueError, match=r"none\.g6 must have at least one graph, .* line 1 since text has 1 byte"):
             predict_run(directory, tmp_path / "none.g6", draws=2, on_error="skip")
     with pytest.raises(ValueError, match="on_error must be one of fail, skip, but it is 'stop'"):
         predict_run(runs["graph"], tmp_path / "new.g6", on_error="stop")
@@ -220,10 +218,10 @@ def test_the_command_skips_lines(
     (tmp_path / "new.g6").write_text("~\n" * 25 + "D?{\n")
     command = ["predict", runs["graph"], tmp_path / "new.g6", "--out", tmp_path / "out.csv", "--device", "cpu"]
     assert call(monkeypatch, *command) == 2
-    assert "line 1: text has 1 bytes" in capsys.readouterr().err
+    assert "line 1: text has 1 byte" in capsys.readouterr().err
     assert call(monkeypatch, *command, "--on-error", "skip", "--draws", 2) == 0
     said = capsys.readouterr().out
-    assert "line 20: text has 1 bytes" in said
+    assert "line 20: text has 1 byte" in said
     assert "line 21" not in said
     assert "25 lines were rejected and have no prediction." in said
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 27
@@ -233,9 +231,9 @@ def test_the_command_never_writes_over_its_input(
     runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "new.g6").write_text("D?{\n")
-    for out in (tmp_path / "new.g6", tmp_path):
+    for out, why in ((tmp_path / "new.g6", "other than the one to read"), (tmp_path, "is a folder; write")):
         assert call(monkeypatch, "predict", runs["graph"], tmp_path / "new.g6", "--out", out) == 2
-        assert "out must be a file other than the one to read" in capsys.readouterr().err
+        assert why in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

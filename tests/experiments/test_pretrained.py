@@ -99,6 +99,11 @@ def test_a_wrong_name_gets_a_sentence(shelf: Path) -> None:
         pfgnn.load_pretrained("znic")
 
 
+def test_the_card_needs_a_licence(shelf: Path) -> None:
+    with pytest.raises(ValueError, match="licence must be a text for the card of the model, but it is empty"):
+        pack_run(OLD, shelf / "a", licence=" ", limits="a test")
+
+
 def test_nothing_is_left_of_a_run_that_does_not_fit(shelf: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must hold a finished run, but no run is there"):
         pack_run(tmp_path / "none", shelf / "a", licence="MIT", limits="")

@@ -56,8 +56,8 @@ def test_large_sizes_use_the_longer_encodings() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("D?", "graph6 text has 1 bytes after its size, but 5 nodes take 2 bytes"),
-        ("D???", "graph6 text has 3 bytes after its size, but 5 nodes take 2 bytes"),
+        ("D?", "graph6 text has 1 byte after its size, but a graph of 5 nodes takes 2"),
+        ("D???", "graph6 text has 3 bytes after its size, but a graph of 5 nodes takes 2"),
         ("D?@", "padding bits that are not zero"),
         ("D?!", "character '!' at place 3"),
         ("", "text has 0 bytes, but its number of nodes alone takes 1"),
@@ -87,5 +87,5 @@ def test_read_graph6_mixes_formats_and_skips_blank_lines(tmp_path: Path) -> None
     file.write_text(f">>graph6<<{to_graph6(graph)}\n\n>>sparse6<<{to_sparse6(graph)}\n{to_graph6(graph)}\n")
     assert read_graph6(file) == [graph] * 3
     file.write_text(f"{to_graph6(graph)}\n\nD?\n")
-    with pytest.raises(ValueError, match=r"^graphs.g6, line 3: graph6 text has 1 bytes"):
+    with pytest.raises(ValueError, match=r"^graphs.g6, line 3: graph6 text has 1 byte"):
         read_graph6(file)

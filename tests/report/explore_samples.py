@@ -1,6 +1,7 @@
 """Graphs, and the explorer's page of them."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,12 +25,18 @@ from pfgnn.graphs.refinement import edge_labels, initial_colours, refine
 from pfgnn.report.exact_search import search_here
 from pfgnn.report.explore import Shown, write_page
 from pfgnn.report.explore_input import Sample
-from pfgnn.report.layout import place_nodes
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+CELLS = """() => Object.values(Object.groupBy(document.querySelectorAll('#picture .vertex'),
+    (vertex) => vertex.querySelector('.disc').getAttribute('fill')))
+    .map((cell) => cell.map((vertex) => Number(vertex.dataset.vertex)))"""
 
 
 def page_of(path: Path, graphs: list[Graph]) -> Path:
     """The page of some graphs."""
-    shown = [Shown(Sample(f"graph {i}", g, place_nodes(g)), search_here(g)) for i, g in enumerate(graphs, start=1)]
+    shown = [Shown(Sample(f"graph {i}", g), search_here(g)) for i, g in enumerate(graphs)]
     write_page(path, "The graphs of a test.", shown)
     return path
 
@@ -90,3 +97,13 @@ def walk(graph: Graph, path: list[int]) -> tuple[IntArray, IntArray, IntArray]:
         start = individualise(colours, np.array([vertex]))[0]
         colours = refine(graph, start)
     return start, colours, orbits(Graph(graph.num_nodes, graph.edges, marked, graph.edge_attr))
+
+
+def drawn_cells(page: "Page") -> list[set[int]]:
+    """The vertices that are drawn in the same colour."""
+    return sorted(map(set, page.evaluate(CELLS)), key=min)
+
+
+def vertex(page: "Page", number: int) -> "Locator":
+    """A vertex of the picture."""
+    return page.locator(f"#picture .vertex[data-vertex='{number}']")

@@ -22,7 +22,7 @@ RECORD = {
     "commit": None,
     "torch": "2.13.0",
     "python": "3.11.7",
-    "device": "CPU, 1 threads",
+    "device": "CPU, 1 thread",
     "parameters": 1234,
     "seed": 0,
     "data": "0123abcd",

@@ -80,7 +80,8 @@ def test_all_numbers_of_a_small_set() -> None:
     scores = [best[2:] for best in found.best]
     assert scores == [pytest.approx(want) for want in ((13 / 5, 3 / 5, 1 / 5), (7 / 3, 1, 0), (3, 0, 0))]
     assert (found.copies, found.conflicts, found.several_components) == (2, 2, 1)
-    assert found.leaks == (Leak("test", "train", 2, 2),)
+    assert found.leaks == (Leak("test", "train", 2, 2, ((2, 0), (4, 3))),)
+    assert (found.copies_of, found.conflicts_of) == (((0, 2), (3, 4)), ((0, 2),))
     assert found.told_apart == {1: (1, 1)}
     assert (found.advice.steps, found.advice.particles, found.advice.test_particles) == (1, 6, 6)
     assert json.loads(json.dumps(found.to_json()))["best"][0]["one_wl"] == pytest.approx(3 / 5)
@@ -148,7 +149,11 @@ def test_folds_are_added_up() -> None:
         f"fold {k} {part}": np.array([k if part == "test" else 1 - k]) for k in (0, 1) for part in ("train", "test")
     }
     found = diagnose(Dataset.from_graphs([RING, RING], [0.0, 1.0], splits=parts))
-    assert found.leaks == (Leak("test of each fold", "train of each fold", 2, 2),)
+    assert found.leaks == (Leak("test", "train", 2, 2, ((0, 1), (1, 0)), folds=True),)
+    said = {line.what: line.found for line in sections(found)["Copies and labels"]}
+    assert said["graphs of test that are also in train, of all folds together"] == "2 of 2: graph 0 of 1, graph 1 of 0"
+    assert said["graphs that are copies of an earlier one"] == "1: graph 1 of 0"
+    assert said["graphs with a copy that has another target"] == "2: graph 1 of 0"
     assert [best.part for best in found.best] == ["all"]
 
 
@@ -156,7 +161,7 @@ def test_the_page_says_it_in_words() -> None:
     found = diagnose(Dataset.from_graphs([RING, RINGS], [0.0, 3.0], name="a|b"))
     page = markdown(found)
     assert (
-        "The best mae of any 1-WL GNN on all of this data is 1.5; a model that sees all structure can reach 0" in page
+        "The best MAE of any 1-WL GNN on all of this data is 1.5; a model that sees all structure can reach 0" in page
     )
     assert "# a\\|b:" in page
     said = {line.what: line.found for lines in sections(found).values() for line in lines}

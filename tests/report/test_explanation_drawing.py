@@ -105,3 +105,20 @@ def test_texts_cannot_leave_their_place() -> None:
     text = draw_explanation(explanation([1.0], [0.0])._replace(names=[wild]))
     assert "<script" not in text
     assert "alert('" in "".join(ElementTree.fromstring(text).itertext())
+
+
+def test_strong_edges_are_wider_and_on_top_and_circles_stay_round() -> None:
+    n = 25
+    ends = np.array([(u, v) for u in range(n) for v in range(u + 1, n)])
+    means = torch.linspace(0.06, 1, len(ends))[:, None].flip(0)  # the first edge is the strongest
+    found = explanation([0.0] * n, [0.0] * n, ends=ends, edges=Importance(means, torch.zeros(len(ends), 1)))
+    root = ElementTree.fromstring(draw_explanation(found))
+    lines = list(root.iter(f"{SVG}line"))
+    for name in ("stroke-width", "stroke-opacity"):
+        values = [float(line.get(name) or 0) for line in lines]
+        assert values == sorted(values)  # the strongest is drawn last
+        assert values[-1] > 2 * values[0]
+    assert float(lines[-1].get("stroke-width") or 0) < 2.5  # of 300 edges
+    discs = np.array([[float(disc.get(axis) or 0) for axis in ("cx", "cy")] for disc in root.iter(f"{SVG}circle")])
+    far = np.linalg.norm(discs - [240, 200], axis=1)
+    assert far == pytest.approx([far[0]] * n, rel=1e-2)  # a circle, and no ellipse

@@ -3,19 +3,33 @@
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from tests.browser import NARROW, WIDE, browser, check_page, opened
-from tests.report.explore_samples import cells_of, hexagon_and_triangles, many_graphs, page_of, walk, wl_rounds
+from tests.report.explore_samples import (
+    cells_of,
+    drawn_cells,
+    hexagon_and_triangles,
+    many_graphs,
+    page_of,
+    vertex,
+    walk,
+    wl_rounds,
+)
 
 from pfgnn.experiments.particle_paths import Particle
-from pfgnn.graphs import SearchTree, circulant, random_graph, rook, shrikhande, smallest_cell
-from pfgnn.report.exact_search import Found, search_here
+from pfgnn.graphs import (
+    SearchTree,
+    circulant,
+    random_graph,
+    shrikhande,
+    smallest_cell,
+)
+from pfgnn.report.exact_search import search_here
 from pfgnn.report.explore import Shown, Walked, write_page
 from pfgnn.report.explore_input import Sample
-from pfgnn.report.layout import place_nodes
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -23,10 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["browser"]
 
 pytestmark = pytest.mark.slow  # a browser takes seconds to start
-
-CELLS = """() => Object.values(Object.groupBy(document.querySelectorAll('#picture .vertex'),
-    (vertex) => vertex.querySelector('.disc').getAttribute('fill')))
-    .map((cell) => cell.map((vertex) => Number(vertex.dataset.vertex)))"""
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +49,6 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page(browser: "Browser", pair: Path) -> "Iterator[Page]":
     with opened(browser, pair) as page:
         yield page
-
-
-def drawn_cells(page: "Page") -> list[set[int]]:
-    """The vertices that are drawn in the same colour."""
-    return sorted(map(set, page.evaluate(CELLS)), key=min)
-
-
-def vertex(page: "Page", number: int) -> Any:
-    return page.locator(f"#picture .vertex[data-vertex='{number}']")
 
 
 def test_refinement_target_cells_and_orbits_are_those_of_python(browser: "Browser", tmp_path: Path, seed: int) -> None:
@@ -115,7 +116,7 @@ def test_a_click_marks_a_vertex_and_shows_its_cells(page: "Page") -> None:
     assert "Marked 2. 1-WL made 4 cells in 2 rounds." in page.locator("#status").inner_text()
     listed = page.locator("#cells li").all_inner_texts()
     assert sorted(listed) == ["0 4", "1 3", "2", "5"]
-    assert vertex(page, 2).get_attribute("aria-label") == "vertex 2, cell 0 of 1 vertex, marked in step 1"
+    assert vertex(page, 2).get_attribute("aria-label") == "vertex 2, in cell 1, which has 1 vertex, marked in step 1"
     assert page.locator("#tree [aria-selected=true]").get_attribute("data-path") == "2"
     vertex(page, 2).click()
     assert "already has a colour of its own" in page.locator("#status").inner_text()
@@ -156,21 +157,32 @@ def test_rounds_one_by_one(page: "Page") -> None:
 def test_rounds_are_played(page: "Page") -> None:
     vertex(page, 0).click()
     page.clock.install()
-    page.locator("#play").click()
+    play = page.locator("#play")
+    play.click()
     cells = [len(drawn_cells(page))]
     for _ in range(3):
         page.clock.run_for(900)
         cells.append(len(drawn_cells(page)))
     assert cells == [2, 3, 4, 4]
+    assert play.inner_text() == "Play"
+    play.click()
+    page.clock.run_for(900)
+    assert play.inner_text() == "Pause"
+    play.click()
+    page.clock.run_for(2700)
+    assert (play.inner_text(), len(drawn_cells(page))) == ("Play", 3)
+    play.click()  # it goes on from here
+    page.clock.run_for(900)
+    assert len(drawn_cells(page)) == 4
 
 
 def test_graphs_can_be_switched_and_compared(page: "Page") -> None:
-    assert "1-WL cannot tell it from graph 2, but they are not isomorphic." in page.locator("#facts").inner_text()
-    page.locator("#graph-choice").select_option("graph 2")
+    assert "1-WL cannot tell it from graph 1, but they are not isomorphic." in page.locator("#facts").inner_text()
+    page.locator("#graph-choice").select_option("graph 1")
     assert "72 symmetries" in page.locator("#facts").inner_text()
     vertex(page, 0).click()
     assert drawn_cells(page) == [{0}, {1, 2}, {3, 4, 5}]
-    assert page.evaluate("location.hash") == "#graph=2&path=0"
+    assert page.evaluate("location.hash") == "#graph=1&path=0"
 
 
 def test_orbits_where_cells_are_not_orbits(browser: "Browser", tmp_path: Path) -> None:
@@ -191,7 +203,7 @@ def test_the_tree_can_be_walked_and_shows_alike_branches(page: "Page") -> None:
     assert [rows.nth(i).get_attribute("data-path") for i in range(rows.count())] == ["", "0", "0.2"]
     assert "stands for 6 alike branches" in rows.nth(1).locator(".row").first.inner_text()
     rows.nth(2).locator(".row").click()
-    assert page.evaluate("location.hash") == "#graph=1&path=0.2"
+    assert page.evaluate("location.hash") == "#graph=0&path=0.2"
     assert drawn_cells(page) == [{v} for v in range(6)]
     page.get_by_label("Show the alike branches too").check()
     below_root = page.locator("#tree > li > ul > li[role=treeitem]")
@@ -207,14 +219,14 @@ def test_everything_works_with_the_keyboard(page: "Page") -> None:
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.dataset.vertex") == "1"
     page.keyboard.press("Enter")
-    assert page.evaluate("location.hash") == "#graph=1&path=1"
+    assert page.evaluate("location.hash") == "#graph=0&path=1"
     assert page.evaluate("document.activeElement.dataset.vertex") == "1"  # the focus stays
     page.keyboard.press("Backspace")
     assert drawn_cells(page) == [set(range(6))]
     page.locator("#tree [tabindex='0']").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowUp", "Enter"):
         page.keyboard.press(key)
-    assert page.evaluate("location.hash") == "#graph=1&path=0"
+    assert page.evaluate("location.hash") == "#graph=0&path=0"
     page.keyboard.press("ArrowLeft")
     assert page.locator("#tree [data-path='0']").get_attribute("aria-expanded") == "false"
     page.keyboard.press("ArrowRight")
@@ -240,7 +252,7 @@ def test_the_focus_stays_where_it_was(page: "Page") -> None:
 
 @pytest.mark.parametrize(
     ("width", "address"),
-    [(NARROW, "#graph=2&path=0.3&round=1"), (WIDE, ""), (WIDE, "#graph=9&path=77&round=x"), (900, "#path=0.0.0.0")],
+    [(NARROW, "#graph=1&path=0.3&round=1"), (WIDE, ""), (WIDE, "#graph=8&path=77&round=x"), (900, "#path=0.0.0.0")],
 )
 def test_the_page_is_readable_at_every_width(browser: "Browser", pair: Path, width: int, address: str) -> None:
     with opened(browser, pair, address, width) as page:
@@ -248,19 +260,8 @@ def test_the_page_is_readable_at_every_width(browser: "Browser", pair: Path, wid
         assert page.locator("#picture").bounding_box()["width"] > 0.35 * min(width, 800)  # type: ignore[index]
 
 
-def test_a_graph_whose_symmetries_were_not_found_is_still_shown(browser: "Browser", tmp_path: Path) -> None:
-    graph = rook(4)
-    write_page(tmp_path / "hard.html", "A test.", [Shown(Sample("hard", graph, place_nodes(graph)), Found())])
-    with opened(browser, tmp_path / "hard.html") as page:
-        assert "The orbits are not known" in page.locator("#comparison").inner_text()
-        assert page.get_by_label("orbits").is_disabled()
-        assert page.locator("#tree > li > ul > li[role=treeitem]").count() == 16
-        vertex(page, 3).click()
-        assert drawn_cells(page) == cells_of(walk(graph, [3])[1].tolist())
-
-
 def test_a_path_may_go_on_below_a_leaf(browser: "Browser", pair: Path) -> None:
-    with opened(browser, pair, "#graph=1&path=0.2.5") as page:
+    with opened(browser, pair, "#graph=0&path=0.2.5") as page:
         assert page.locator("#tree [aria-selected=true]").get_attribute("data-path") == "0.2.5"
         assert drawn_cells(page) == [{v} for v in range(6)]
 
@@ -271,7 +272,7 @@ def test_particles_of_a_trained_model(browser: "Browser", tmp_path: Path) -> Non
         [Particle([1, 3], 0.125), Particle([1, 0], 0.875), Particle([4, 4], 0.0)],  # the first one died
     ]
     graph = hexagon_and_triangles()[0]
-    sample = Sample("ring", graph, place_nodes(graph))
+    sample = Sample("ring", graph)
     shown = Shown(sample, search_here(graph), Walked(steps, "Prediction: y 1.5."))
     write_page(tmp_path / "run.html", "A test.", [shown], "runs/first")
     with opened(browser, tmp_path / "run.html", width=NARROW) as page:
@@ -282,13 +283,13 @@ def test_particles_of_a_trained_model(browser: "Browser", tmp_path: Path) -> Non
             "Particle 1: marks 1, then 3; weight 0.125",
         ]
         assert page.locator("#more-particles").inner_text() == "1 particle of weight 0 is not shown."
-        assert vertex(page, 1).get_attribute("aria-label").endswith("particles 1.000")
+        assert page.get_by_label("particles 1.000").get_attribute("data-vertex") == "1"
         assert page.locator("#picture .halo").count() == 1
         assert "particles 0.000, with alike branches 1.000" in page.locator("#tree [data-path='0'] > .row").inner_text()
         page.locator("#step").select_option("1")
         assert page.locator("#picture .halo").count() == 2
         page.locator("#step").select_option("2")
         page.get_by_role("button", name="Particle 1: marks 1, then 3").click()
-        assert page.evaluate("location.hash") == "#graph=1&path=1.3"
+        assert page.evaluate("location.hash") == "#graph=0&path=1.3"
         assert drawn_cells(page) == cells_of(walk(graph, [1, 3])[1].tolist())
         assert page.evaluate("document.activeElement.textContent").startswith("Particle 1")

@@ -57,7 +57,7 @@ def test_facts_come_one_by_one() -> None:
     facts = gather_facts([rook(4), rook(4), rook(4)], search)
     assert next(facts).isomorphism_class == 1
     assert len(asked) == 1
-    assert next(facts) == (16, 48, 1, None, None, None, None, None)
+    assert tuple(next(facts)) == (16, 48, 1, None, None, None, None, None, None)
     assert next(facts).isomorphism_class == 1
 
 
@@ -66,7 +66,8 @@ def test_a_search_that_takes_too_long_is_stopped() -> None:
     hard = random_regular(5000, 3, np.random.default_rng(0))  # minutes
     with Searcher(0.5) as search:
         begun = time.monotonic()
-        assert search(hard).orbits is None
+        found = search(hard)
+        assert (found.orbits, found.missing) == (None, "time")
         assert time.monotonic() - begun < 20
         assert search(rook(4)) == search_here(rook(4))
 
@@ -78,7 +79,7 @@ def test_another_process_finds_the_same() -> None:
         assert process is not None
         process.kill()
         process.join()
-        assert search(rook(4)) == Found()  # it was lost with its process
+        assert search(rook(4)) == Found(missing="died")  # it was lost with its process
         assert search(rook(4)) == search_here(rook(4))
 
 

@@ -13,7 +13,7 @@ from pfgnn.cli import data, say_stopped
 from pfgnn.cli.cards import cards, pack
 from pfgnn.cli.compare import compare
 from pfgnn.cli.configs import configs
-from pfgnn.cli.console import console, errors
+from pfgnn.cli.console import console, errors, print_every_character, quiet_at_closed_pipe
 from pfgnn.cli.demo import demo
 from pfgnn.cli.diagnose import diagnose
 from pfgnn.cli.explain import explain as explain_prediction
@@ -96,8 +96,11 @@ def read_options(
 def main() -> None:
     """Run the command line. Exits with status 2 and one sentence after wrong input, and with status 1 after a bug."""
     options = Options()
+    for stream in (sys.stdout, sys.stderr):
+        print_every_character(stream)
     try:
-        app(obj=options)
+        with quiet_at_closed_pipe():
+            app(obj=options)
     except Exception as error:
         if options.debug:
             traceback.print_exception(error)

@@ -1,11 +1,13 @@
 """The columns of all progress bars. Counts and times are never cut: in a narrow terminal the bar itself shrinks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
+    Progress,
     ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -34,6 +36,20 @@ def bar_columns(before: str = "{task.description}", *after: str, elapsed: bool =
         *(time(table_column=Column(no_wrap=True)) for time in times),
         *(TextColumn(text, table_column=Column(no_wrap=True)) for text in after),
     ]
+
+
+@contextmanager
+def gone_after_errors(bar: Progress) -> Iterator[None]:
+    """If the block fails before anything was done, remove the bar. Use it within ``with bar``.
+
+    Args:
+        bar: The progress bar.
+    """
+    try:
+        yield
+    except Exception:
+        bar.live.transient = not any(task.completed for task in bar.tasks)
+        raise
 
 
 def fitting(parts: Sequence[str], before: str, counts: str, console: Console) -> str:

@@ -28,7 +28,7 @@ def compare(
     Nothing is trained: the backbone is exact colour refinement, and the readout is random.
     """
     from pfgnn.experiments.compare import compare_graphs
-    from pfgnn.report.exact_search import Searcher
+    from pfgnn.report.exact_search import Searcher, why_missing
     from pfgnn.report.inspection import read_files
 
     found, total = read_files(paths, 2)
@@ -46,8 +46,9 @@ def compare(
             values = "".join(f"{value:>11.3g}" for value in (of.t2, max(of.control_t2), of.threshold))
             _say(f"{of.steps:>2}{of.particles:>9,}{of.paths:>12,}{values}  {'yes' if of.told_apart else 'no'}")
     with Searcher(seconds) as search:
-        forms = [search(graph).certificate for graph in (left, right)]
-    isomorphic = None if None in forms else forms[0] == forms[1]
+        exact = [search(graph) for graph in (left, right)]
+    missing = exact[0].missing or exact[1].missing
+    isomorphic = None if missing else exact[0].certificate == exact[1].certificate
     told_apart = evidence[-1].told_apart
     if json:
         rows = [{**of._asdict(), "told_apart": of.told_apart} for of in evidence]
@@ -56,8 +57,10 @@ def compare(
     _say("T²: how far the outputs of the two graphs are apart. Control: the same for two samples of one graph.")
     marks = f"{evidence[-1].steps} marked vertices" if told_apart else f"up to {steps} marked vertices"
     _say(f"PF-GNN {'tells them apart' if told_apart else 'does not tell them apart'} with {marks}.")
-    exact = {True: "they are isomorphic", False: "they are not isomorphic", None: "not found in time; see --seconds"}
-    _say(f"Exact search: {exact[isomorphic]}.")
+    answer = f"they are {'' if isomorphic else 'not '}isomorphic"
+    if missing:
+        answer = f"no answer, because {why_missing(missing)}{'; see --seconds' if missing == 'time' else ''}"
+    _say(f"Exact search: {answer}.")
 
 
 def _say(text: str) -> None:

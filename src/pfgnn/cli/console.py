@@ -1,8 +1,12 @@
-"""The consoles that the commands print to: one for their output, one for errors."""
+"""The consoles that the commands print to, one for their output, one for errors, and what their streams can take."""
 
+import codecs
 import json
 import os
-from typing import Annotated
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, TextIO
 
 import typer
 from rich.console import Console
@@ -13,6 +17,48 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for another prog
 # A name such as :x: stays as it is. Of the processes that torchrun starts, the first one speaks for all.
 console = Console(emoji=False, quiet=os.environ.get("RANK", "0") != "0")
 errors = Console(stderr=True, soft_wrap=True, emoji=False)
+
+
+CLOSED_PIPE = 141  # exit status: 128 and the number of SIGPIPE, as shells give it
+PLAIN = {"→": "->", "…": "...", "±": "+/-", "≤": "<=", "≥": ">=", "×": "x", "²": "^2", "–": "-", "—": "-"}
+
+
+def print_every_character(stream: TextIO) -> None:
+    """Let a stream replace what its encoding lacks by a plain form, or by "?". Without this, printing would fail.
+
+    Args:
+        stream: Such as ``sys.stdout``.
+    """
+    codecs.register_error("pfgnn.plain", _plain)
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="pfgnn.plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What stands for the first character that cannot be encoded, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    character = error.object[error.start]
+    if "\udc80" <= character <= "\udcff":  # a byte of a file's name that is no text in the encoding of names
+        return bytes([ord(character) - 0xDC00]), error.start + 1
+    return PLAIN.get(character, "?"), error.start + 1
+
+
+@contextmanager
+def quiet_at_closed_pipe() -> Iterator[None]:
+    """If the reader of stdout went away, such as `head`, end without a word, with status 141."""
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout is not None and not sys.stdout.closed:
+                sys.stdout.flush()  # here, because Python would complain about it at its end
+    except (BrokenPipeError, SystemExit) as error:
+        # rich and click turn the error into an exit with status 1.
+        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(CLOSED_PIPE) from None
 
 
 def make_table(*columns: str, title: str | None = None, caption: str | None = None) -> Table:
@@ -29,15 +75,15 @@ def make_table(*columns: str, title: str | None = None, caption: str | None = No
     return table
 
 
-def counted(number: int, what: str) -> str:
-    """A number with its noun in the singular or plural, such as "1 graph" or "2 graphs"."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def print_json(content: object) -> None:
     """Print JSON for another program: nothing else is on stdout, and no line is broken to fit the terminal.
 
     Args:
         content: Values that JSON can store.
     """
-    console.print(json.dumps(content, indent=2, ensure_ascii=False), markup=False, highlight=False, soft_wrap=True)
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    try:
+        text.encode(console.encoding)
+    except UnicodeEncodeError:  # JSON has a form in ASCII for every character
+        text = json.dumps(content, indent=2)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -7,10 +7,10 @@ import typer
 from rich.markup import escape
 from rich.progress import Progress
 
-from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import Json, console, counted, make_table, print_json
+from pfgnn.cli.bars import bar_columns, gone_after_errors
+from pfgnn.cli.console import Json, console, make_table, print_json
 from pfgnn.cli.stopping import going_on
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError, counted, shown
 
 app = typer.Typer(no_args_is_help=True, help="List, show, prepare and verify datasets, and convert your own graphs.")
 
@@ -84,7 +84,7 @@ def info(
         return
     table = make_table("", escape(name))
     for key, value in {
-        "task": f"{task.level} level, {task.outputs} outputs, loss {task.loss}, metric {task.metric}",
+        "task": f"{task.level} level, {counted(task.outputs, 'output')}, loss {task.loss}, metric {task.metric}",
         "targets": ", ".join(task.targets),
         "node features": _features(like.x is not None, like.in_channels, like.node_categories is not None),
         "edge features": _features(like.edge_attr is not None, like.edge_channels, like.edge_categories is not None),
@@ -110,7 +110,9 @@ def prepare(
     dataset = load(name, root)
     dataset.save(path)
     console.print(
-        f"Wrote {path}: {len(dataset)} graphs, {path.stat().st_size / 2**20:.1f} MiB.", soft_wrap=True, markup=False
+        f"Wrote {path}: {counted(len(dataset), 'graph')}, {path.stat().st_size / 2**20:.1f} MiB.",
+        soft_wrap=True,
+        markup=False,
     )
 
 
@@ -183,7 +185,7 @@ def convert(
 
     from pfgnn.data.convert_file import convert_file
 
-    with going_on(), Progress(*bar_columns(), console=console) as bar:
+    with going_on(), Progress(*bar_columns(), console=console) as bar, gone_after_errors(bar):
         task_of_bar = bar.add_task(path.name, total=None)
         done = convert_file(
             path,
@@ -209,7 +211,7 @@ def convert(
         console.print(f"line {reject.line}: {reject.reason}", highlight=False, soft_wrap=True, markup=False)
     if done.rejected > len(done.first):
         console.print(f"... and {done.rejected - len(done.first)} more; --rejects FILE writes them all")
-    where = f"{out}, a folder of {done.shards} shards" if done.shards else out
+    where = f"{out}, a folder of {counted(done.shards, 'shard')}" if done.shards else out
     said = f"Wrote {where}: {counted(done.graphs, 'graph')}; {counted(done.rejected, 'line')} rejected."
     console.print(said, soft_wrap=True, markup=False)
 
@@ -235,4 +237,6 @@ def _split(option: str) -> tuple[str, list[float]]:
 def _features(present: bool, channels: int | tuple[int, ...] | None, categorical: bool) -> str:
     if not present:
         return "none"
-    return f"categorical, {channels} categories" if categorical else f"continuous, {channels} columns"
+    if categorical:
+        return f"categorical, {channels} categories"
+    return f"continuous, {channels} column{'' if channels == 1 else 's'}"

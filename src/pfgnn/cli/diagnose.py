@@ -1,8 +1,8 @@
 """The command diagnose."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +12,10 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import Json, console, errors, make_table, print_json
+from pfgnn.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pfgnn.data.dataset import Dataset
-    from pfgnn.data.shards import Shards
 
 
 def diagnose(
@@ -34,20 +32,24 @@ def diagnose(
     ] = None,
     labels: Annotated[Path | None, typer.Option(help="graph6 and SMILES: file of the labels, one per line.")] = None,
     on_error: Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")] = "fail",
+    split_column: Annotated[
+        str | None, typer.Option(help="CSV: name of the column that says train, validation or test.")
+    ] = None,
     processes: Annotated[int | None, typer.Option(min=1, help="Number of processes. By default all cores.")] = None,
 ) -> None:
     """Find out whether a dataset needs more than 1-WL: graphs that a plain GNN cannot tell apart, and what that costs.
 
-    Shows also copies, leaks between parts, labels that conflict, and which T and K to take.
+    Shows also copies, leaks between parts, labels that conflict, and which T and K to take. Graphs are counted from 0.
     """
+    from pfgnn.cli.diagnosed_data import Options, opened
     from pfgnn.workers import available_cores
 
     number = processes or available_cores()
-    settings = {"smiles_column": smiles_column, "targets": target, "labels": labels, "on_error": on_error}
-    with _bar() as progress, _opened(data, root, settings, number, progress) as dataset:
+    options = Options(smiles_column, target, labels, on_error, split_column)
+    with _bar() as progress, opened(data, root, options, number, progress) as (dataset, name, skipped):
         from pfgnn.report.diagnosis import diagnose as find
 
-        found = find(dataset, number, progress)
+        found = replace(find(dataset, number, progress), name=name)
     from pfgnn.report.diagnosis_text import markdown, sections, verdict
 
     if out is not None:
@@ -55,7 +57,7 @@ def diagnose(
 
         write_atomically(out, lambda temporary: temporary.write_text(markdown(found), encoding="utf-8"))
     if json:
-        print_json(found.to_json())
+        print_json({**found.to_json(), "skipped_lines": skipped})
         return
     table = make_table("", escape(found.name))
     for title, lines in sections(found).items():
@@ -66,57 +68,12 @@ def diagnose(
                 table.add_row(escape(line.what), escape(line.found))
     console.print(table)
     console.print(verdict(found), markup=False, highlight=False)
+    if skipped:
+        left = "was left out: it" if skipped == 1 else "were left out: they"
+        said = f"{counted(skipped, 'line')} {left} could not be read. Numbers count the graphs that were read."
+        console.print(said, markup=False, highlight=False)
     if out is not None:
         console.print(f"Wrote {out}.", markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _opened(
-    data: str, root: Path | None, settings: dict[str, Any], processes: int, progress: "Callable[[str, int, int], None]"
-) -> "Iterator[Dataset | Shards]":
-    """The dataset with a name or in a file. A file of another format is converted into a temporary one.
-
-    A file of graphs without labels can be diagnosed too: all that is said about targets is then left out.
-    """
-    from pfgnn.data.catalogue import ENTRIES, find_entry
-    from pfgnn.data.load import load
-    from pfgnn.data.shards import is_folder, open_packed
-    from pfgnn.files import ending
-    from pfgnn.report.inspection import GRAPH6, MOLECULES
-
-    path = Path(data)
-    if data in ENTRIES or not (path.exists() or path.suffix or "/" in data):
-        find_entry(data)
-        yield load(data, root)
-    elif path.suffix == ".pfgnn" or is_folder(path):
-        yield open_packed(path)
-    elif settings["labels"] is None and ending(path) in (*GRAPH6, *MOLECULES):
-        path.stat()  # raises at once if there is no such file
-        yield _without_targets(path)
-    else:
-        path.stat()
-        from pfgnn.data.convert_file import convert_file
-
-        with tempfile.TemporaryDirectory(prefix="pfgnn-") as folder:
-            packed = Path(folder) / "converted.pfgnn"
-            convert_file(
-                path,
-                packed,
-                progress=lambda done, total: progress("reading", done, total),
-                processes=processes,
-                **settings,
-            )
-            yield open_packed(packed)
-
-
-def _without_targets(path: Path) -> "Dataset":
-    """The graphs of a file of graph6 or SMILES. The task is to tell them apart."""
-    from pfgnn.data.dataset import Dataset
-    from pfgnn.data.task import Task
-    from pfgnn.report.inspection import read_graphs
-
-    graphs, _ = read_graphs(path)
-    return Dataset.from_graphs(graphs, [0] * len(graphs), Task("pair", 1, "none", "pairs"), name=path.name)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pfgnn.experiments.explain import Explanation
 
 SHOWN = 10  # parts that are printed
+ROUNDING = 1e-6  # a difference below this share of the prediction is only rounding, as float32 has about 7 digits
 
 
 def explain(
@@ -119,17 +120,38 @@ def _print(found: "Explanation", output: int) -> None:
         for vertices, edges in zip(found.vertices, found.edges, strict=True)
     )
     first = len(header) - 2 * len(found.names)  # the columns before it say what the part is
-    order = sorted(range(len(rows)), key=lambda row: -abs(means[row]) if math.isfinite(means[row]) else 0.0)
+    known = [row for row in range(len(rows)) if math.isfinite(means[row])]  # the others cannot be removed
+    order = sorted(known, key=lambda row: -abs(means[row]))
     value, error = float(found.prediction[output]), float(found.error[output])
     table = make_table(*map(str, header[:first]), "importance", "standard error")
     for row in order[:SHOWN]:
         table.add_row(*map(str, rows[row][:first]), f"{means[row]:+.4g}", f"{errors_of[row]:.2g}")
-    console.print(f"{found.names[output]}: {value:.5g}, Monte Carlo standard error {error:.2g}", markup=False)
+    noise = "exact" if found.exact else f"Monte Carlo standard error {error:.2g}"
+    console.print(f"{found.names[output]}: {value:.5g}, {noise}", markup=False)
+    if not order:
+        console.print("No part of this graph can be removed, because nothing would be left. So there is no importance.")
+        return
     console.print(table)
-    if len(rows) > SHOWN:
-        console.print(f"These are the {SHOWN} parts with the largest importance, of {len(rows)}.", markup=False)
+    if len(order) > SHOWN:
+        console.print(f"These are the {SHOWN} parts with the largest importance, of {len(order)}.", markup=False)
+    if found.exact and (tied := _tied([means[row] for row in order], value)):
+        console.print(f"In this order, parts {tied} have the same importance but for rounding.", markup=False)
     console.print(
         "Importance: how much lower the prediction would be without this part. It tells about the model alone."
     )
-    if error > 0 or any(of > 0 for of in errors_of):
+    if found.exact:
+        console.print("Exact: the particles go through all paths, so nothing is random.")
+    elif any(errors_of[row] > 0 for row in order):
         console.print("More --draws or --particles make the standard errors smaller.")
+
+
+def _tied(means: list[float], value: float) -> str:
+    """The parts that are printed and whose importances are equal but for rounding, such as "1 to 4, 6 to 15".
+
+    Args:
+        means: Importances of all parts, in the order of the table, the largest first.
+        value: The prediction, whose size decides what is rounding.
+    """
+    starts = [i for i in range(len(means)) if i == 0 or abs(means[i] - means[i - 1]) > ROUNDING * abs(value)]
+    runs = zip(starts, [*starts[1:], len(means)], strict=True)
+    return ", ".join(f"{first + 1} to {end}" for first, end in runs if end - first > 1 and first < SHOWN)

@@ -8,7 +8,7 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, errors
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, counted
 
 
 def explore(
@@ -18,7 +18,10 @@ def explore(
     graphs: Annotated[int, typer.Option(min=1, max=1000, help="Number of graphs to show, from the first.")] = 50,
     seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
 ) -> None:
-    """Write a page in which one walks the search trees of graphs. It is one file and works without a network."""
+    """Write a page in which one walks the search trees of graphs. It is one file and works without a network.
+
+    Graphs and vertices are counted from 0.
+    """
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"out must end in .html, but it is {out}")
     if run is not None:
@@ -51,5 +54,5 @@ def explore(
         pages = [page._replace(walked=walked) for page, walked in zip(pages, walks, strict=True)]
     source = f"{len(samples)} of the graphs in {path.name}. {note}" if note else f"The graphs of {path.name}."
     write_page(out, source, pages, None if run is None else str(run))
-    said = f"Wrote {out} with {len(samples)} graph{'s' if len(samples) > 1 else ''}; open it in a browser. {note}"
+    said = f"Wrote {out} with {counted(len(samples), 'graph')}; open it in a browser. {note}"
     console.print(said.strip(), markup=False, highlight=False, soft_wrap=True)

@@ -8,13 +8,13 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console, counted
+from pfgnn.cli.console import console
 from pfgnn.cli.fit_results import say_baselines, say_results
 from pfgnn.cli.predict import REJECTS_SHOWN, check_on_error
 from pfgnn.cli.stopping import going_on
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Imports, progress_bar
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError, counted, shown
 
 if TYPE_CHECKING:
     from pfgnn.experiments.fit import Given

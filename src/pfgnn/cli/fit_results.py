@@ -4,8 +4,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from pfgnn.cli.console import console, counted
-from pfgnn.errors import InputError
+from pfgnn.cli.console import console
+from pfgnn.errors import InputError, counted
 
 # What a metric is called in a sentence.
 METRICS = {"mae": "mean absolute error", "accuracy": "accuracy", "roc_auc": "ROC-AUC", "error_ratio": "error ratio"}

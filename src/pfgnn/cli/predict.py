@@ -8,10 +8,10 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console, counted
+from pfgnn.cli.console import console
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Imports
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError, counted, shown
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 from pfgnn.workers import MOST_PROCESSES
 
@@ -57,7 +57,10 @@ def predict(
     threads: Threads = None,
     imports: Imports = None,
 ) -> None:
-    """Predict new graphs with a trained model. Each output has its Monte Carlo noise; the columns of a CSV are kept."""
+    """Predict new graphs with a trained model. Each output has its Monte Carlo noise; the columns of a CSV are kept.
+
+    Graphs and vertices are counted from 0.
+    """
     from pfgnn.experiments.pretrained import find_model
     from pfgnn.experiments.run_directory import read_record
 
@@ -66,7 +69,9 @@ def predict(
     directory = find_model(directory)
     read_record(directory)
     path.stat()  # both lines raise at once if a file is missing
-    if out.is_dir() or out.resolve() == path.resolve():
+    if out.is_dir():
+        raise InputError(f"out must be a file, but {out} is a folder; write {out / 'predictions.csv'}, for instance")
+    if out.resolve() == path.resolve():
         raise InputError(f"out must be a file other than the one to read, but it is {out}")
 
     use_threads(threads)
@@ -156,5 +161,5 @@ class Noted:
         for line in self.first:
             console.print(line, highlight=False, soft_wrap=True, markup=False)
         if self.count:
-            were = "1 line was" if self.count == 1 else f"{self.count} lines were"
-            console.print(f"{were} rejected and {'has' if self.count == 1 else 'have'} no prediction.")
+            were = "was rejected and has" if self.count == 1 else "were rejected and have"
+            console.print(f"{counted(self.count, 'line')} {were} no prediction.")

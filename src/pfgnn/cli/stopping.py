@@ -15,18 +15,24 @@ from pfgnn.interrupts import ENDING, Stop, handled
 
 
 @contextmanager
-def going_on(*options: str, instead_of: Sequence[str] = ()) -> Iterator[None]:
+def going_on(*options: str, instead_of: Sequence[str] = (), folder: Path | None = None) -> Iterator[None]:
     """If Ctrl-C or a signal stops the block, print the command that goes on, and exit with 128 + the signal's number.
 
     Args:
         options: Options that this command needs.
         instead_of: Options of the stopped command that it must not have.
+        folder: Where the results go. If it does not exist yet, there is nothing to go on with, and the command that
+            begins again is printed. None if that does not matter.
     """
 
     def say(number: int) -> None:
         if os.environ.get("RANK", "0") == "0":  # under torchrun, one of the processes says it
             # As bytes and not by rich, which would change tabs, and could not print every name of a file.
-            typer.echo(os.fsencode(f"Stopped. Go on with: {command_again(*options, instead_of=instead_of)}"))
+            if folder is None or folder.exists():
+                said = f"Stopped. Go on with: {command_again(*options, instead_of=instead_of)}"
+            else:
+                said = f"Stopped before anything was written. Begin again with: {command_again()}"
+            typer.echo(os.fsencode(said), err=True)
 
     with last_words(say):
         yield

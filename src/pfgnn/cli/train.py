@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import Progress
 
-from pfgnn.cli.bars import bar_columns, fitting
+from pfgnn.cli.bars import bar_columns, fitting, gone_after_errors
 from pfgnn.cli.configs import config_names
 from pfgnn.cli.console import Json, console, make_table, print_json
 from pfgnn.cli.stopping import going_on
@@ -73,7 +73,7 @@ def train(
     if not (out / RECORD).exists():  # a finished run does not need its data
         check_data(chosen.data)
 
-    with going_on("--resume", instead_of=["--resume-previous"]):
+    with going_on("--resume", instead_of=["--resume-previous"], folder=out):
         use_threads(threads)
         from pfgnn.experiments.backbones import import_trusted
         from pfgnn.experiments.run import run
@@ -151,7 +151,10 @@ def progress_bar() -> Iterator["Callable[[Status], None]"]:
 
     A narrow terminal shows the first of them. Yields the function that updates the bar.
     """
-    with Progress(*bar_columns("epoch {task.fields[epoch]}", "{task.fields[text]}"), console=console) as bar:
+    with (
+        Progress(*bar_columns("epoch {task.fields[epoch]}", "{task.fields[text]}"), console=console) as bar,
+        gone_after_errors(bar),
+    ):
         task = bar.add_task("", total=None, epoch=0, text="loading")
         validation: list[str] = []
 

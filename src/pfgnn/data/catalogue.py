@@ -15,7 +15,7 @@ from pfgnn.data.shards import is_folder
 from pfgnn.data.splits import k_folds
 from pfgnn.data.task import Task
 from pfgnn.data.tu import alchemy
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError, nearest, shown
 from pfgnn.graphs.strongly_regular import sr25
 
 
@@ -184,9 +184,18 @@ ENTRIES: dict[str, Entry] = {
 }
 
 
+def _hint(name: object) -> str:
+    """What the user may have meant by an unknown name."""
+    if isinstance(name, str) and is_folder(Path(name)):
+        return f" (write ./{name} for the folder)"
+    if isinstance(name, str) and Path(name).is_file():
+        return f", which is a file of graphs; `pfgnn data convert {name} OUT.pfgnn` makes a packed file of it"
+    near = nearest(name, ENTRIES)
+    return f"; did you mean {near}?" if near else "; there is no file of this name either"
+
+
 def find_entry(name: str) -> Entry:
     """The entry with the given name. The error for an unknown name lists all names."""
     if not isinstance(name, str) or name not in ENTRIES:
-        hint = f" (write ./{name} for the folder)" if isinstance(name, str) and is_folder(Path(name)) else ""
-        raise InputError(f"name must be one of {', '.join(ENTRIES)}, but it is {shown(name)}{hint}")
+        raise InputError(f"name must be one of {', '.join(ENTRIES)}, but it is {shown(name)}{_hint(name)}")
     return ENTRIES[name]

@@ -17,7 +17,7 @@ from pfgnn.data.labels import Labels, choose_target
 from pfgnn.data.molecules import FEATURES, FeatureSet
 from pfgnn.data.smiles_column import choose_smiles
 from pfgnn.data.table_file import SMILES, Table, list_columns, open_table
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError, counted, shown
 from pfgnn.files import ending, text_lines
 from pfgnn.graphs.checks import check_claimed_nodes, check_num_nodes
 from pfgnn.graphs.graph import Graph
@@ -161,7 +161,9 @@ def _read_labels(
     path = Path(labels)
     total, count = sum(1 for _ in lines()), sum(1 for _ in _label_cells(path))
     if count != total:
-        raise InputError(f"{labels} must have {total} lines, one for each {of} of {file}, but it has {count}")
+        raise InputError(
+            f"{labels} must have {counted(total, 'line')}, one for each {of} of {file}, but it has {count}"
+        )
     columns = len(next(_label_cells(path), ()))
     names = [f"label {number} in {path.name}" for number in range(1, columns + 1)]
     numbers = Labels([f"its label in {path.name}"] if columns == 1 else names, _label_cells(path), path, classes)

@@ -44,12 +44,20 @@ def find(name: str, root: str | Path | None = None) -> Path | None:
     entry = find_entry(name)
     for place in places(root):
         packed, folder = place / f"{name}.pfgnn", place / entry.folder
-        if packed.is_file():
+        if _is_file(packed):
             return packed
-        if entry.files and all((folder / file).is_file() for file in entry.files):
+        if entry.files and all(_is_file(folder / file) for file in entry.files):
             return folder
     fetched = _cached(name, "fetched", entry.fetch)
-    return fetched if fetched is not None and fetched.is_file() else None
+    return fetched if fetched is not None and _is_file(fetched) else None
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file that can be seen. A folder that may not be read, such as a cache, has none."""
+    try:
+        return path.is_file()
+    except PermissionError:
+        return False
 
 
 def places(root: str | Path | None = None) -> list[Path]:

@@ -11,6 +11,7 @@ averaged over independent draws, and its standard error comes with it.
 Noise: both predictions use the same random numbers, and each vertex keeps its own. With ``sampling: independent`` most
 of the noise of the difference cancels then. With ``distinct`` little cancels, because its draws depend on the whole
 graph. There, more particles help most: with T = 1 and at least as many particles as vertices nothing is left to chance.
+Then there is one draw, and the result is exact.
 
 What it is: a fact about the model, in the units of the prediction. It costs one prediction for each vertex and edge.
 
@@ -76,6 +77,7 @@ class Explanation(NamedTuple):
         node: The vertex whose prediction it is; None at graph level.
         smiles: The molecule; None if the graph was not given as SMILES.
         features: Name of its features in :data:`pfgnn.data.molecules.FEATURES`, which decide the order of its atoms.
+        exact: Whether nothing was left to chance. Then there was one draw, and all errors are 0.
     """
 
     names: list[str]
@@ -87,6 +89,7 @@ class Explanation(NamedTuple):
     node: int | None = None
     smiles: str | None = None
     features: str | None = None
+    exact: bool = False
 
 
 def explain_graph(
@@ -106,6 +109,7 @@ def explain_graph(
         graph: A SMILES, a graph6 string, a :class:`pfgnn.Graph`, a networkx graph or PyG ``Data``, with the features of
             the run.
         draws: R, number of draws, at least 2. The standard error is the standard deviation of the draws divided by √R.
+            If the particles can go through all paths of the search tree, one draw is exact, and no more are made.
         particles: K; None for ``evaluation.particles`` of the run.
         seed: Seed of the draws; None for that of the run.
         node: Number of the vertex whose prediction is explained, for a run at node level.
@@ -143,6 +147,11 @@ def explain_prepared(
     _check_node(run, node, n)
     removals = [Removal(vertex=v) for v in range(n) if n > 1 and v != node]
     removals += [Removal(edge=(u, v)) for u, v in ends.tolist()]
+    exact = _is_exact(run, n, particles)
+    if exact:
+        draws = 1
+        if run.config.model.exchange in ("none", "mark"):  # the mean over all particles would depend on K
+            particles = min(_particles(run, particles), n**run.config.model.steps)
     how = run.draws(draws, seed)
     done, total = 0, draws * (1 + len(removals))
 
@@ -163,7 +172,7 @@ def explain_prepared(
         for full, without in zip(whole, predict(parts), strict=True):
             difference.add(full - without)
         means.append(difference.mean)
-        errors.append(difference.error)
+        errors.append(torch.zeros_like(difference.mean) if exact else difference.error)
 
     def of_vertices(rows: Tensor) -> Tensor:
         """The rows of all vertices, NaN for those that cannot be removed."""
@@ -178,11 +187,12 @@ def explain_prepared(
     return Explanation(
         run.names,
         prediction.mean,
-        run.without_rounding(prediction.error, prediction.mean),
+        torch.zeros_like(prediction.mean) if exact else run.without_rounding(prediction.error, prediction.mean),
         Importance(of_vertices(mean[:vertices]), of_vertices(error[:vertices])),
         Importance(mean[vertices:], error[vertices:]),
         ends,
         node,
+        exact=exact,
     )
 
 
@@ -203,6 +213,22 @@ def _predict(
         output = run.forward(particles)(batch, how.seed + number, pad).cpu()
         check_predictions(output, data, numbers, run.model, np.full(len(parts), name))
         yield run.predictions(output[rows])
+
+
+def _is_exact(run: TrainedRun, n: int, particles: int | None) -> bool:
+    """Whether the particles go through all paths of the search tree of n vertices, so that nothing is random.
+
+    The trees of the copies that lack a part have no more paths.
+    """
+    model = run.config.model
+    draws_paths = model.kind == "pfgnn" and model.sampling in ("distinct", "top") and model.resample == "none"
+    return draws_paths and model.individualise != "random" and _particles(run, particles) >= n**model.steps
+
+
+def _particles(run: TrainedRun, particles: int | None) -> int:
+    """K: as given, else as the run was tested, else as it was trained."""
+    given = run.config.evaluation.particles if particles is None else particles
+    return run.config.model.particles if given is None else given
 
 
 def _cut(removals: list[Removal], rows: int, batch_size: int) -> Iterator[list[Removal]]:

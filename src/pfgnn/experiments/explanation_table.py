@@ -63,6 +63,7 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
         "outputs": found.names,
         "prediction": found.prediction.tolist(),
         "error": found.error.tolist(),
+        "exact": found.exact,
         "node": found.node,
         "smiles": found.smiles,
         "vertices": parts(vertices, found.vertices.mean.tolist(), found.vertices.error.tolist()),

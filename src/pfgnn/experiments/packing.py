@@ -32,6 +32,8 @@ def pack_run(run: Path, folder: Path, *, licence: str, limits: str, half: bool =
         limits: For what the model is not meant, for the card.
         half: Whether to store the parameters as float16. They are float32 again after loading.
     """
+    if not licence.strip():
+        raise InputError("licence must be a text for the card of the model, but it is empty")
     record = read_record(run)
     if folder.exists():
         raise InputError(f"{folder} must be a new folder, but it is there already")

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 import pfgnn
+from pfgnn.errors import counted
 
 
 def provenance(device: torch.device) -> dict[str, str | None]:
@@ -29,7 +30,7 @@ def device_name(device: torch.device, threads: int) -> str:
         device: The device.
         threads: Number of CPU threads that torch computes with.
     """
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {threads} threads"
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {counted(threads, 'thread')}"
 
 
 def commit(source: Path = Path(pfgnn.__file__).parent) -> str | None:

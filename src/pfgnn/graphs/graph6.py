@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfgnn.argument_checks import checked
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError, counted, shown
 from pfgnn.files import text_lines
 from pfgnn.graphs.arrays import Array, IntArray, pairs_at
 from pfgnn.graphs.checks import check_claimed_nodes
@@ -33,7 +33,8 @@ def from_graph6(text: str) -> Graph:
     expected = -(-pairs // 6)
     if rest.size != expected:
         raise InputError(
-            f"graph6 text has {rest.size} bytes after its size, but {num_nodes} nodes take {expected} bytes"
+            f"graph6 text has {counted(rest.size, 'byte')} after its size, but a graph of "
+            f"{counted(num_nodes, 'node')} takes {expected}"
         )
     bits = _unpack(rest)
     if bits[pairs:].any():
@@ -143,7 +144,9 @@ def _read_size(numbers: IntArray) -> tuple[int, IntArray]:
     length = [1, 3, 6][marks]
     digits = numbers[marks : marks + length]
     if digits.size < length:
-        raise InputError(f"text has {numbers.size} bytes, but its number of nodes alone takes {marks + length}")
+        raise InputError(
+            f"text has {counted(numbers.size, 'byte')}, but its number of nodes alone takes {marks + length}"
+        )
     size = 0
     for digit in digits.tolist():
         size = 64 * size + digit

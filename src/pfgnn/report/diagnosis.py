@@ -13,7 +13,16 @@ from pfgnn.graphs.arrays import IntArray, run_starts
 from pfgnn.report.advice import Advice, advise
 from pfgnn.report.marked_pairs import tell_apart
 from pfgnn.report.survey import Survey, survey
-from pfgnn.report.target_checks import Best, Difference, Leak, best_scores, conflicts, leaks, target_differences
+from pfgnn.report.target_checks import (
+    Best,
+    Difference,
+    Leak,
+    best_scores,
+    conflicting,
+    copies,
+    leaks,
+    target_differences,
+)
 
 MOST_PAIRS = 100  # pairs that are tried with T = 1, 2, 3
 MOST_EXAMPLES, MOST_IN_AN_EXAMPLE = 5, 4
@@ -34,8 +43,8 @@ class Diagnosis:
     Args:
         name: Name of the dataset.
         graphs: Number of graphs.
-        level: What is predicted: graph, node or pair.
-        metric: Metric of the task.
+        level: What is predicted: graph, node or pair; None for graphs without labels.
+        metric: Metric of the task; None for graphs without labels.
         nodes: Numbers of vertices.
         edges: Numbers of undirected edges.
         several_components: Number of graphs that are not connected.
@@ -53,15 +62,17 @@ class Diagnosis:
         unsearched: Number of graphs that were too large for an exact search. They are taken to be isomorphic if 1-WL
             cannot tell them apart, and their vertices to be alike if they look alike.
         copies: Number of graphs that are isomorphic to an earlier one.
+        copies_of: Numbers of isomorphic graphs, from 0, for each class that has several.
         conflicts: Number of graphs with an isomorphic copy that has other targets; None if graphs have none.
+        conflicts_of: Those of ``copies_of`` whose targets differ.
         leaks: Graphs that occur in several parts.
         advice: Which T and K to take.
     """
 
     name: str
     graphs: int
-    level: str
-    metric: str
+    level: str | None
+    metric: str | None
     nodes: Spread
     edges: Spread
     several_components: int
@@ -78,7 +89,9 @@ class Diagnosis:
     vertices_alike: int
     unsearched: int
     copies: int
+    copies_of: tuple[tuple[int, ...], ...]
     conflicts: int | None
+    conflicts_of: tuple[tuple[int, ...], ...]
     leaks: tuple[Leak, ...]
     advice: Advice
 
@@ -106,12 +119,15 @@ def diagnose(
     mixed = _mixed(found)
     told = tell_apart(dataset, np.array(_some_pairs(mixed), dtype=np.int64).reshape(-1, 2), processes, progress)
     nodes = dataset.node_counts.astype(np.int64)
+    wrong = conflicting(found.classes, dataset.y) if dataset.task.level == "graph" else ()
+    named_pairs = _named_pairs(dataset, found)
+    unlabelled = dataset.task.level == "pair" and named_pairs is None
     count = sum(len(members) * (len(members) - 1) // 2 for members in mixed)
     return Diagnosis(
         name=dataset.name,
         graphs=len(dataset),
-        level=dataset.task.level,
-        metric=dataset.task.metric,
+        level=None if unlabelled else dataset.task.level,
+        metric=None if unlabelled else dataset.task.metric,
         nodes=_spread(nodes),
         edges=_spread(dataset.edge_counts.astype(np.int64) // 2),
         several_components=int((found.components > 1).sum()),
@@ -121,14 +137,16 @@ def diagnose(
         pairs=count,
         differences=target_differences(dataset, mixed),
         examples=tuple(tuple(members[:MOST_IN_AN_EXAMPLE]) for members in mixed[:MOST_EXAMPLES]),
-        named_pairs=_named_pairs(dataset, found),
+        named_pairs=named_pairs,
         told_apart=told,
         best=best_scores(dataset, found),
         graphs_alike=int((found.alike > 0).sum()),
         vertices_alike=int(found.alike.sum()),
         unsearched=int(found.unsearched.sum()),
         copies=len(dataset) - len(np.unique(found.classes)),
-        conflicts=conflicts(found.classes, dataset.y) if dataset.task.level == "graph" else None,
+        copies_of=copies(found.classes),
+        conflicts=sum(map(len, wrong)) if dataset.task.level == "graph" else None,
+        conflicts_of=wrong,
         leaks=leaks(dataset, found.classes),
         advice=advise(count, told, int(nodes.max())),
     )

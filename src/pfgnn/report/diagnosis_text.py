@@ -1,9 +1,13 @@
 """A diagnosis in words: sections of lines for the terminal, and a Markdown page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from pfgnn.errors import counted
 from pfgnn.report.diagnosis import Diagnosis, Spread
+
+MOST_NAMED = 4  # graphs that a line names; the JSON has all
+METRICS = {"mae": "MAE", "roc_auc": "ROC-AUC", "mean_roc_auc": "mean ROC-AUC", "error_ratio": "error ratio"}
 
 
 class Line(NamedTuple):
@@ -20,14 +24,14 @@ def verdict(found: Diagnosis) -> str:
             "1-WL tells all graphs apart that are not isomorphic, so a plain GNN can in principle fit this data. "
             "A PF-GNN may still learn it better, because marks show rings and distances directly."
         )
-    said = f"1-WL cannot tell apart {_count(found.pairs, 'pair')} of graphs that are not isomorphic."
+    said = f"1-WL cannot tell apart {counted(found.pairs, 'pair')} of graphs that are not isomorphic."
     if found.differences and not any(difference.pairs for difference in found.differences):
         return f"{said} But their targets are equal, so this costs a plain GNN nothing here."
     whole = found.best[0] if found.best else None
     if whole is None or whole.one_wl is None:
         return said
     best = "" if whole.any_model is None else f"; a model that sees all structure can reach {_score(whole.any_model)}"
-    return f"{said} The best {found.metric} of any 1-WL GNN on all of this data is {_score(whole.one_wl)}{best}."
+    return f"{said} The best {_metric(found)} of any 1-WL GNN on all of this data is {_score(whole.one_wl)}{best}."
 
 
 def sections(found: Diagnosis) -> dict[str, list[Line]]:
@@ -35,7 +39,7 @@ def sections(found: Diagnosis) -> dict[str, list[Line]]:
     return {
         "Graphs": list(_graphs(found)),
         "What 1-WL cannot see": list(_unseen(found)),
-        f"Best {found.metric}": list(_best(found)),
+        f"Best {_metric(found)}": list(_best(found)),
         "Copies and labels": list(_copies(found)),
         "Settings": list(_settings(found)),
     }
@@ -61,7 +65,7 @@ def _graphs(found: Diagnosis) -> Iterator[Line]:
 def _unseen(found: Diagnosis) -> Iterator[Line]:
     yield Line("classes of isomorphic graphs", f"{found.classes:,}")
     yield Line("classes that 1-WL sees", f"{found.wl_classes:,}")
-    mixed = f", in {_count(found.mixed_classes, 'class')}" if found.pairs else ""
+    mixed = f", in {counted(found.mixed_classes, 'class', 'classes')}" if found.pairs else ""
     yield Line("pairs that 1-WL cannot tell apart", f"{found.pairs:,}{mixed}")
     if found.named_pairs is not None:
         told, total = found.named_pairs
@@ -77,8 +81,8 @@ def _unseen(found: Diagnosis) -> Iterator[Line]:
         yield Line("examples of such graphs, counted from 0", shown)
     for steps, (told, of) in found.told_apart.items():
         tried = "" if of == found.pairs else " that were tried"
-        yield Line(f"told apart with {_count(steps, 'mark')}, T = {steps}", f"{told:,} of {of:,}{tried}")
-    vertices = f", with {_count(found.vertices_alike, 'such vertex')}" if found.graphs_alike else ""
+        yield Line(f"told apart with {counted(steps, 'mark')}, T = {steps}", f"{told:,} of {of:,}{tried}")
+    vertices = f", with {counted(found.vertices_alike, 'such vertex', 'such vertices')}" if found.graphs_alike else ""
     yield Line("graphs with vertices that look alike, but are not", f"{found.graphs_alike:,}{vertices}")
     if found.unsearched:
         yield Line("graphs that are too large for an exact search", f"{found.unsearched:,}")
@@ -93,11 +97,27 @@ def _best(found: Diagnosis) -> Iterator[Line]:
 
 
 def _copies(found: Diagnosis) -> Iterator[Line]:
-    yield Line("graphs that are copies of an earlier one", f"{found.copies:,}")
+    pairs = [(graph, group[0]) for group in found.copies_of for graph in group[1:]]
+    yield Line("graphs that are copies of an earlier one", f"{found.copies:,}{_named(pairs)}")
     if found.conflicts is not None:
-        yield Line("graphs with a copy that has another target", f"{found.conflicts:,}")
+        wrong = [(graph, group[0]) for group in found.conflicts_of for graph in group[1:]]
+        yield Line("graphs with a copy that has another target", f"{found.conflicts:,}{_named(wrong)}")
     for leak in found.leaks:
-        yield Line(f"graphs of {leak.part} that are also in {leak.also_in}", f"{leak.graphs:,} of {leak.of:,}")
+        folds = ", of all folds together" if leak.folds else ""
+        what = f"graphs of {leak.part} that are also in {leak.also_in}{folds}"
+        yield Line(what, f"{leak.graphs:,} of {leak.of:,}{_named(leak.numbers)}")
+
+
+def _named(pairs: Sequence[tuple[int, int]]) -> str:
+    """The first few of some graphs, each with the graph that it is a copy of."""
+    if not pairs:
+        return ""
+    first = ", ".join(f"graph {graph} of {original}" for graph, original in pairs[:MOST_NAMED])
+    return f": {first}{', ...' if len(pairs) > MOST_NAMED else ''}"
+
+
+def _metric(found: Diagnosis) -> str:
+    return METRICS.get(found.metric or "", found.metric or "score")
 
 
 def _settings(found: Diagnosis) -> Iterator[Line]:
@@ -116,11 +136,6 @@ def _settings(found: Diagnosis) -> Iterator[Line]:
 
 def _spread(spread: Spread) -> str:
     return f"{spread.least:,} to {spread.most:,}, median {spread.median:g}"
-
-
-def _count(number: int, what: str) -> str:
-    plurals = {"class": "classes", "such vertex": "such vertices"}
-    return f"{number:,} {what if number == 1 else plurals.get(what, f'{what}s')}"
 
 
 def _score(value: float) -> str:

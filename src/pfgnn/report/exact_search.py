@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -19,9 +19,11 @@ from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.refinement import colouring_certificate, refine
 from pfgnn.interrupts import blocked
 
+Missing = Literal["time", "died"]
+
 
 class Found(NamedTuple):
-    """What was found about a graph. What was not found in time is None.
+    """What was found about a graph. What was not found is None.
 
     Fields:
         colours: Number of colours of 1-WL.
@@ -31,6 +33,7 @@ class Found(NamedTuple):
         certificate: Bytes that are equal for isomorphic graphs.
         labelling: The canonical labelling: the number of each node in the canonical form.
         moves: Automorphisms that generate the group, each as the vertices that it moves, and their images.
+        missing: Why something was not found: the time was over, or the process of the search died; else None.
     """
 
     colours: int | None = None
@@ -40,6 +43,14 @@ class Found(NamedTuple):
     certificate: bytes | None = None
     labelling: tuple[int, ...] | None = None
     moves: tuple[tuple[list[int], list[int]], ...] | None = None
+    missing: Missing | None = None
+
+
+def why_missing(missing: Missing) -> str:
+    """Why something was not found, as the end of a sentence."""
+    if missing == "time":
+        return "the exact search took too long"
+    return "the process of the exact search died, perhaps for lack of memory"
 
 
 def search_here(graph: Graph) -> Found:
@@ -72,20 +83,25 @@ class Searcher:
         if multiprocessing.current_process().daemon:  # it may not start processes
             return search_here(graph)
         found = Found()
-        with suppress(EOFError, ConnectionError):  # the process died, such as for lack of memory
+        missing: Missing | None = None
+        try:
             connection = self._start()
             connection.send(graph)
             end = time.monotonic() + self.seconds
             for _ in range(2):  # first what 1-WL says, then all
                 if not connection.poll(max(0.0, end - time.monotonic())):
+                    missing = "time"
                     break
                 answer = connection.recv()
                 if isinstance(answer, Exception):
                     raise answer
                 found = answer
-        if found.certificate is None:
-            self._stop()
-        return found
+        except (EOFError, ConnectionError):  # such as for lack of memory
+            missing = "died"
+        if missing is None:
+            return found
+        self._stop()
+        return found._replace(missing=missing)
 
     def _start(self) -> Connection:
         if self.connection is None:

@@ -4,15 +4,16 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pfgnn.data.molecules import FEATURES
 from pfgnn.experiments.explain import Explanation
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.smiles import rdkit_modules
 from pfgnn.report.fit_numbers import decimals, fixed
-from pfgnn.report.layout import place_nodes
+from pfgnn.report.layout import place_components
 from pfgnn.report.markup import escaped
-from pfgnn.report.shades import Shades, choose_shades, mix, rgb
+from pfgnn.report.shades import Colour, Shades, choose_shades, mix, rgb
 
 SIZE = 480  # width of a picture
 HEIGHT = 400  # of the graph in it
@@ -20,6 +21,8 @@ LEGEND = 54  # height of the legend below the graph
 STRIPES = 30  # of the scale in the legend
 LEGEND_FONT = 18  # at least 11 pixels where three pictures stand side by side on a page
 NUMBERED = 100  # most vertices that are numbered
+WIDEST, THINNEST = 5.0, 1.5  # pixels of the most important edge, in a graph with few edges and with many
+MOST_WIDE = 40  # most edges of a graph whose edges have the full width
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 
 
@@ -85,14 +88,15 @@ def _legend(shades: Shades) -> str:
 def _graph(found: Explanation, output: int, shades: Shades, numbers: bool) -> str:
     n = len(found.vertices.mean)
     simple = found.ends[found.ends[:, 0] != found.ends[:, 1]]
-    # From [-1, 1] to pixels, with a margin for the discs.
-    half = np.array([SIZE, HEIGHT]) / 2
-    points = half + place_nodes(Graph(n, simple)) * (half - 24) * np.array([1, -1])
+    # From [-1, 1] to pixels, with the same scale for both axes and a margin for the discs.
+    middle = np.array([SIZE, HEIGHT]) / 2
+    points = middle + place_components(Graph(n, simple)) * (HEIGHT / 2 - 24) * np.array([1, -1])
     radius = float(np.clip(HEIGHT / np.sqrt(n) / 6, 3, 16))
     parts = []
-    for number, (u, v) in enumerate(found.ends.tolist()):
-        colour = shades.edges[number]
-        style = "stroke='#aaa' stroke-width='1.5'" if colour is None else f"stroke='{rgb(colour)}' stroke-width='5'"
+    strengths = _strengths(found, output, shades)
+    for number in np.argsort(strengths, kind="stable").tolist():  # the strongest last, so that nothing covers them
+        u, v = found.ends[number].tolist()
+        style = _edge_style(shades.edges[number], float(strengths[number]), len(found.ends))
         (x1, y1), (x2, y2) = points[u], points[v]
         tip = _tip(f"edge {u}-{v}", found.edges.mean[number, output], found.edges.error[number, output])
         if u == v:
@@ -112,6 +116,28 @@ def _graph(found: Explanation, output: int, shades: Shades, numbers: bool) -> st
                 f"text-anchor='middle' fill='#111' pointer-events='none'>{v}</text>"
             )
     return "".join(parts)
+
+
+def _strengths(found: Explanation, output: int, shades: Shades) -> npt.NDArray[np.float64]:
+    """Importance of each edge without its sign, in shares of the largest one of all parts, [m]. 0 has no colour."""
+    coloured = np.array([colour is not None for colour in shades.edges], dtype=np.bool_)
+    means = found.edges.mean[:, output].abs().double().numpy()
+    return np.where(coloured, means / max(shades.largest, 1e-300), 0.0)
+
+
+def _edge_style(colour: Colour | None, strength: float, edges: int) -> str:
+    """Colour, width and opacity of an edge. Of many edges each is thinner, so that one can see between them.
+
+    Args:
+        colour: Its colour; None if it is weak.
+        strength: Its importance, from 0 to 1.
+        edges: Number of edges.
+    """
+    widest = float(np.clip(WIDEST * np.sqrt(MOST_WIDE / max(1, edges)), THINNEST, WIDEST))
+    if colour is None:
+        return f"stroke='#aaa' stroke-width='{0.3 * widest:.2f}' stroke-opacity='0.7'"
+    width, opacity = widest * (0.3 + 0.7 * strength), 0.4 + 0.6 * strength
+    return f"stroke='{rgb(colour)}' stroke-width='{width:.2f}' stroke-opacity='{opacity:.2f}'"
 
 
 def _tip(what: str, mean: Any, error: Any) -> str:

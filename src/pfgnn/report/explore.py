@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pfgnn.errors import counted
 from pfgnn.files import write_atomically
 from pfgnn.graphs.refinement import edge_labels, initial_colours
-from pfgnn.report.exact_search import Found
+from pfgnn.report.exact_search import Found, why_missing
 from pfgnn.report.explore_input import Sample
+from pfgnn.report.layout import place_components
 
 if TYPE_CHECKING:
     from pfgnn.experiments.particle_paths import Particle
@@ -101,6 +103,8 @@ def write_page(path: Path, source: str, graphs: Sequence[Shown], run: str | None
 def _entry(number: int, graphs: Sequence[Shown]) -> dict[str, Any]:
     """What the page's code is told about a graph."""
     (name, graph, points, labels, smiles), found, walked = graphs[number]
+    if points is None:
+        points = place_components(graph, found.moves)
     entry = {
         "name": name,
         "facts": _facts(number, graphs),
@@ -113,6 +117,7 @@ def _entry(number: int, graphs: Sequence[Shown]) -> dict[str, Any]:
         "points": np.round(points * [1, -1], DECIMALS).tolist(),  # in a page y grows downwards
         "generators": found.moves,
         "order": None if found.automorphisms is None else str(found.automorphisms),
+        "missing": None if found.automorphisms is not None else why_missing(found.missing or "time"),
     }
     if walked is not None:
         entry["prediction"] = walked.prediction
@@ -125,8 +130,8 @@ def _entry(number: int, graphs: Sequence[Shown]) -> dict[str, Any]:
 def _facts(number: int, graphs: Sequence[Shown]) -> str:
     """Sentences about a graph, and about the graphs of the page that 1-WL cannot tell from it."""
     graph, found = graphs[number].sample.graph, graphs[number].found
-    sizes = f"{_count(graph.num_nodes, 'vertex', 'vertices')}, {_count(graph.num_edges, 'edge', 'edges')}"
-    symmetries = _symmetries(found.automorphisms)
+    sizes = f"{counted(graph.num_nodes, 'vertex', 'vertices')}, {counted(graph.num_edges, 'edge')}"
+    symmetries = _symmetries(found)
     others = [(i, other.found) for i, other in enumerate(graphs) if i != number and other.found.wl_certificate]
     alike = [(i, other) for i, other in others if other.wl_certificate == found.wl_certificate]
     same = [i for i, other in alike if other.certificate is not None and other.certificate == found.certificate]
@@ -139,16 +144,13 @@ def _facts(number: int, graphs: Sequence[Shown]) -> str:
     return " ".join(sentences)
 
 
-def _symmetries(order: int | None) -> str:
+def _symmetries(found: Found) -> str:
+    order = found.automorphisms
     if order is None:
-        return "its symmetries were not found in time"
+        return f"its symmetries are not known: {why_missing(found.missing or 'time')}"
     if order == 1:
         return "no symmetry but the trivial one"
     return f"{order:,} symmetries" if order < WHOLE else f"about {Decimal(order):.1e} symmetries"
-
-
-def _count(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
 
 
 def _names(numbers: list[int], graphs: Sequence[Shown], most: int = 5) -> str:

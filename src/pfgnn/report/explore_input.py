@@ -4,15 +4,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from pfgnn.errors import InputError, cut
 from pfgnn.files import ending
-from pfgnn.graphs.arrays import least_connected
-from pfgnn.graphs.graph import Graph, induced_subgraph
+from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.smiles import graph_of_atoms, parse_smiles, rdkit_modules, smiles_lines
 from pfgnn.report.inspection import MOLECULES, read_graphs
-from pfgnn.report.layout import Points, place_nodes
+from pfgnn.report.layout import Points, in_unit_disc
 
 MOST_VERTICES, MOST_EDGES = 200, 5000  # of a graph that is drawn
 LONGEST_NAME = 60
@@ -22,16 +19,16 @@ class Sample(NamedTuple):
     """A graph of a file.
 
     Fields:
-        name: Its number in the file, and for a molecule its name or SMILES.
+        name: Its number in the file, from 0, and for a molecule its name or SMILES.
         graph: The graph.
-        points: Positions of its vertices in the unit disc, [n, 2].
+        points: Positions of its vertices in the unit disc, [n, 2]; None to choose them by its symmetries.
         labels: The element of each atom; None for a graph that is no molecule.
         smiles: Its SMILES; None for a graph that is no molecule.
     """
 
     name: str
     graph: Graph
-    points: Points
+    points: Points | None = None
     labels: list[str] | None = None
     smiles: str | None = None
 
@@ -56,41 +53,18 @@ def read_samples(path: Path, most: int, hydrogens: bool = False) -> tuple[list[S
     small = [number for number, graph in enumerate(graphs) if _is_small(graph)]
     bounds = f"{MOST_VERTICES} vertices or {MOST_EDGES} edges"
     if not small:
-        raise InputError(f"{path} must have a graph to show, but all {len(graphs)} have more than {bounds}")
+        which = "its graph has" if len(graphs) == 1 else f"all {len(graphs)} have"
+        raise InputError(f"{path} must have a graph to show, but {which} more than {bounds}")
     if molecules:
         samples = [_molecule(number, graphs[number], molecules[number], *lines[number][1:]) for number in small]
     else:
-        samples = [Sample(f"graph {i + 1}", graphs[i], place_components(graphs[i])) for i in small]
+        samples = [Sample(f"graph {i}", graphs[i]) for i in small]
     said = []
     if total > len(graphs):
         said.append(f"These are the first {len(graphs)} of {total} graphs.")
     if len(small) < len(graphs):
         said.append(f"{len(graphs) - len(small)} of them are left out, for they have more than {bounds}.")
     return samples, " ".join(said)
-
-
-def place_components(graph: Graph) -> Points:
-    """Positions of the vertices in the unit disc, [n, 2]. The components stand side by side, in rows."""
-    component = least_connected(graph.num_nodes, graph.edges)
-    points = np.zeros((graph.num_nodes, 2))
-    pieces = [np.flatnonzero(component == first) for first in np.unique(component)]
-    pieces.sort(key=len, reverse=True)
-    radii = [len(piece) ** 0.5 for piece in pieces]
-    row = max(2 * radii[0], 2.84 * sum(radius**2 for radius in radii) ** 0.5)  # the width of a row; two fit in one
-    left = top = 0.0
-    high = 2 * radii[0]  # the largest of a row is its first
-    for piece, radius in zip(pieces, radii, strict=True):
-        if left + 2 * radius > row + 1e-9:
-            left, top, high = 0.0, top - high, 2 * radius
-        middle = (left + radius, top - high / 2)
-        points[piece] = 0.8 * radius * place_nodes(induced_subgraph(graph, piece)) + middle
-        left += 2 * radius
-    return _in_unit_disc(points)
-
-
-def _in_unit_disc(points: Points) -> Points:
-    points = points - (points.max(0) + points.min(0)) / 2
-    return points / max(1e-9, np.linalg.norm(points, axis=1).max())
 
 
 def _is_small(graph: Graph) -> bool:
@@ -107,8 +81,8 @@ def _molecule(number: int, graph: Graph, molecule: Any, smiles: str, name: str) 
     from rdkit.Chem.rdDepictor import Compute2DCoords
 
     Compute2DCoords(molecule)
-    points = _in_unit_disc(molecule.GetConformer().GetPositions()[:, :2])
+    points = in_unit_disc(molecule.GetConformer().GetPositions()[:, :2])
     table = rdkit_modules()[0].GetPeriodicTable()
     labels = [table.GetElementSymbol(atom.GetAtomicNum()) for atom in molecule.GetAtoms()]
     shown = cut(name or smiles, LONGEST_NAME)
-    return Sample(f"{number + 1}: {shown}", graph, points, labels, smiles)
+    return Sample(f"{number}: {shown}", graph, points, labels, smiles)

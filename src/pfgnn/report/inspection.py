@@ -1,25 +1,29 @@
 """What `pfgnn inspect` prints: exact facts about the graphs of a file, by 1-WL and by their true symmetries."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from pfgnn.errors import InputError, shown
+import pfgnn
+from pfgnn.errors import InputError, counted, shown
 from pfgnn.files import ending
 from pfgnn.graphs.graph import Graph
-from pfgnn.graphs.graph6 import graph6_lines, read_graph6, to_graph6, to_sparse6
-from pfgnn.graphs.smiles import read_smiles, smiles_lines
-from pfgnn.report.exact_search import Found, search_here
+from pfgnn.graphs.graph6 import from_line, graph6_lines, read_graph6, to_graph6, to_sparse6
+from pfgnn.graphs.nauty import is_installed
+from pfgnn.graphs.smiles import from_smiles, read_smiles, smiles_lines
+from pfgnn.report.exact_search import Found, Missing, search_here
 
 GRAPH6, MOLECULES = (".g6", ".s6"), (".smi", ".smiles")
 MOST_FOR_GRAPH6 = 5000  # nodes; a larger graph is written as sparse6, for graph6 has a bit for each pair of nodes
 
 
 class Facts(NamedTuple):
-    """Facts about one graph. What was not found in time is None.
+    """Facts about one graph. What was not found is None.
 
     Fields:
         nodes: Number of nodes.
@@ -30,6 +34,7 @@ class Facts(NamedTuple):
         isomorphism_class: Number of the class of isomorphic graphs, from 1.
         automorphisms: Number of automorphisms.
         labelling: The canonical labelling of the nodes.
+        missing: Why something was not found; None if all was found.
     """
 
     nodes: int
@@ -40,11 +45,12 @@ class Facts(NamedTuple):
     isomorphism_class: int | None
     automorphisms: int | None
     labelling: tuple[int, ...] | None
+    missing: Missing | None = None
 
     @property
     def counts(self) -> tuple[int | None, ...]:
         """The numbers, without the labelling."""
-        return self[:-1]
+        return self[:7]
 
 
 def read_files(paths: Sequence[Path], most: int) -> tuple[list[tuple[Path, Graph]], int]:
@@ -86,6 +92,26 @@ def read_graphs(path: Path, most: int | None = None) -> tuple[list[Graph], int]:
     return (read_smiles if molecules else read_graph6)(path, most), total
 
 
+def read_good_graphs(path: Path) -> tuple[list[Graph], int]:
+    """Read the graphs of a file of graph6, sparse6 or SMILES, and leave out the lines that cannot be read.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The graphs that were read, and the number of lines with a graph. At least one line can be read.
+    """
+    molecules = ending(path) in MOLECULES
+    texts = [smiles for _, smiles, _ in smiles_lines(path)] if molecules else [body for _, body in graph6_lines(path)]
+    graphs = []
+    for text in texts:
+        with suppress(ValueError, MemoryError):
+            graphs.append(from_smiles(text) if molecules else from_line(text))
+    if not graphs:
+        raise InputError(f"{path} must hold one graph per line, but {counted(len(texts), 'line')} cannot be read")
+    return graphs, len(texts)
+
+
 def gather_facts(graphs: Iterable[Graph], search: Callable[[Graph], Found] = search_here) -> Iterator[Facts]:
     """The facts about each graph, one after another. Classes are numbered in order of appearance.
 
@@ -106,6 +132,7 @@ def gather_facts(graphs: Iterable[Graph], search: Callable[[Graph], Found] = sea
             _class(classes, found.certificate),
             found.automorphisms,
             found.labelling,
+            found.missing,
         )
 
 
@@ -132,6 +159,14 @@ def canonical_text(graph: Graph, search: Callable[[Graph], Found] = search_here)
     return to_graph6(form) if form.num_nodes <= MOST_FOR_GRAPH6 else to_sparse6(form)
 
 
+def canonical_method() -> str:
+    """What chooses the canonical forms: nauty with its version, or the search of pfgnn itself with its version.
+
+    Two methods, and two versions of one, may choose other forms of the same graph.
+    """
+    return f"nauty (pynauty {version('pynauty')})" if is_installed() else f"pfgnn {pfgnn.__version__}, without pynauty"
+
+
 def isomorphism_between(graphs: Sequence[Graph], facts: Sequence[Facts]) -> tuple[int, ...] | None:
     """The node of the second graph that each node of the first one becomes. None if they are not isomorphic.
 
@@ -141,7 +176,7 @@ def isomorphism_between(graphs: Sequence[Graph], facts: Sequence[Facts]) -> tupl
     """
     (left, right), (first, second) = graphs, facts
     if first.labelling is None or second.labelling is None:
-        raise InputError("facts must have the labellings of both graphs, but one was not found in time")
+        raise InputError("facts must have the labellings of both graphs, but one was not found")
     if (left.num_nodes, left.num_edges) != (right.num_nodes, right.num_edges):
         return None
     mapping = np.argsort(second.labelling)[np.array(first.labelling)]

@@ -60,12 +60,16 @@ class Leak(NamedTuple):
         also_in: Name of the other part.
         graphs: Number of graphs of the part that have a copy in the other one.
         of: Number of graphs of the part.
+        numbers: Each of these graphs, from 0, and its first copy in the other part.
+        folds: Whether the parts are those of folds, whose numbers are added up.
     """
 
     part: str
     also_in: str
     graphs: int
     of: int
+    numbers: tuple[tuple[int, int], ...]
+    folds: bool = False
 
 
 def target_differences(dataset: Dataset | Shards, mixed: Sequence[Sequence[int]]) -> tuple[Difference, ...]:
@@ -123,18 +127,36 @@ def best_scores(dataset: Dataset | Shards, found: Survey) -> tuple[Best, ...]:
     return tuple(scores)
 
 
+def copies(classes: IntArray) -> tuple[tuple[int, ...], ...]:
+    """The numbers of isomorphic graphs, from 0, for each class that has several.
+
+    Args:
+        classes: Number of each graph's isomorphism class, shape [G].
+    """
+    order = np.argsort(classes, kind="stable")
+    groups = np.split(order, run_starts(classes[order])[1:])
+    return tuple(sorted(tuple(group.tolist()) for group in groups if len(group) > 1))
+
+
+def conflicting(classes: IntArray, y: Array) -> tuple[tuple[int, ...], ...]:
+    """The groups of :func:`copies` whose known targets differ.
+
+    Args:
+        classes: Number of each graph's isomorphism class, shape [G].
+        y: Targets of the graphs, shape [G, C].
+    """
+    known = y.astype(float)
+
+    def differ(group: tuple[int, ...]) -> bool:
+        rows = known[list(group)]
+        return bool((np.fmin.reduce(rows) < np.fmax.reduce(rows)).any())
+
+    return tuple(group for group in copies(classes) if differ(group))
+
+
 def conflicts(classes: IntArray, y: Array) -> int:
     """Number of graphs that have an isomorphic copy with another known target."""
-    known = y.astype(float)
-    order = np.argsort(classes, kind="stable")
-    starts = run_starts(classes[order])
-    sizes = np.diff(starts, append=len(order))
-    wrong = 0
-    for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
-        rows = known[order[start : start + size]]
-        least, most = np.fmin.reduce(rows), np.fmax.reduce(rows)
-        wrong += size if (least < most).any() else 0
-    return wrong
+    return sum(map(len, conflicting(classes, y)))
 
 
 def leaks(dataset: Dataset | Shards, classes: IntArray) -> tuple[Leak, ...]:
@@ -144,11 +166,20 @@ def leaks(dataset: Dataset | Shards, classes: IntArray) -> tuple[Leak, ...]:
         fold = FOLD.match(name)
         prefix = fold.group() if fold else ""
         groups.setdefault(prefix, {})[name.removeprefix(prefix)] = numbers
-    totals: dict[tuple[str, str], tuple[int, int]] = {}
+    found: dict[tuple[str, str, bool], Leak] = {}
     for prefix, parts in groups.items():
         for (first, there), (second, here) in combinations(parts.items(), 2):
-            key = tuple(f"{name} of each fold" if prefix else name for name in (second, first))
-            graphs, of = totals.get((key[0], key[1]), (0, 0))
-            copied = int(np.isin(classes[here], classes[there]).sum())
-            totals[key[0], key[1]] = graphs + copied, of + len(here)
-    return tuple(Leak(*names, graphs, of) for names, (graphs, of) in totals.items() if graphs)
+            key = (second, first, bool(prefix))
+            before = found.get(key, Leak(second, first, 0, 0, (), bool(prefix)))
+            pairs = _copied(classes, here, there)
+            named = tuple(dict.fromkeys((*before.numbers, *pairs)))  # a pair may be in several folds
+            found[key] = Leak(second, first, before.graphs + len(pairs), before.of + len(here), named, bool(prefix))
+    return tuple(leak for leak in found.values() if leak.graphs)
+
+
+def _copied(classes: IntArray, here: Array, there: Array) -> list[tuple[int, int]]:
+    """Each graph of one part that has a copy in another one, and the first such copy."""
+    known, first = np.unique(classes[there], return_index=True)
+    copied = here[np.isin(classes[here], known)]
+    originals = there[first[np.searchsorted(known, classes[copied])]]
+    return list(zip(copied.tolist(), originals.tolist(), strict=True))

@@ -5,15 +5,15 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const trees = data.graphs.map((entry) => new SearchTree(entry));
 const unfolded = trees.map(() => null); // made when a graph is first shown
 const at = (id) => document.getElementById(id);
-let playing = null; // the timer of Play
+let shownNode = null; // graph and path that were last shown
+let playing = null; // the timer of Play; null while nothing plays
 const view = { graph: 0, path: [], round: null, focused: 0, step: null }; // round null: the last one
 
 /** Read what to show from the address. Anything that makes no sense is left out. */
 function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   const whole = (text, most) => (/^\d+$/.test(text || "") && Number(text) <= most ? Number(text) : null);
-  const graph = whole(given.get("graph"), trees.length);
-  view.graph = graph ? graph - 1 : 0;
+  view.graph = whole(given.get("graph"), trees.length - 1) ?? 0;
   const { n } = trees[view.graph].graph;
   const path = (given.get("path") || "").split(".").filter(Boolean).map((text) => whole(text, n - 1));
   view.path = path.includes(null) ? [] : path;
@@ -23,7 +23,7 @@ function readAddress() {
 
 function show(change) {
   const { graph, path, round } = { ...view, round: null, ...change };
-  const parts = [`graph=${graph + 1}`];
+  const parts = [`graph=${graph}`];
   if (path.length) parts.push(`path=${path.join(".")}`);
   if (round !== null) parts.push(`round=${round}`);
   const address = `#${parts.join("&")}`;
@@ -32,9 +32,14 @@ function show(change) {
 }
 
 function showAddress() {
-  clearInterval(playing);
+  pause();
   readAddress();
   render();
+  const node = `${view.graph} ${view.path}`;
+  if (shownNode === node) return; // the round has changed; the reader's own scrolling of the tree stays
+  shownNode = node;
+  showSelected(at("tree"));
+  countShown();
 }
 
 const currentTree = () => trees[view.graph];
@@ -69,9 +74,9 @@ function render() {
   const node = currentNode();
   const { entry } = tree;
   const last = node.rounds.length - 1;
-  const round = view.round ?? last;
   const orbits = tree.orbits(node);
   const byOrbit = document.querySelector("[name=colour-by]:checked").value === "orbits" && orbits !== null;
+  const round = byOrbit ? last : (view.round ?? last); // orbits belong to the stable colouring
   const shown = byOrbit ? asColouring(orbits) : node.rounds[round];
   const cells = cellsOf(shown);
   const target = round === last ? node.target : [];
@@ -84,12 +89,14 @@ function render() {
   }
 
   const kind = byOrbit ? "orbit" : "cell";
+  const place = new Map([...cells.keys()].map((start, i) => [start, i + 1])); // as in the list of cells
   const names = shown.map((start, v) => {
     const label = entry.labels ? `, ${entry.labels[v]}` : "";
     const marked = view.path.includes(v) ? `, marked in step ${view.path.indexOf(v) + 1}` : "";
     const inTarget = target.includes(v) ? ", in the target cell" : "";
     const weight = weights.has(v) ? `, particles ${weights.get(v).toFixed(3)}` : "";
-    return `vertex ${v}${label}, ${kind} ${start} of ${counted(cells.get(start).length, "vertex", "vertices")}${marked}${inTarget}${weight}`;
+    const size = counted(cells.get(start).length, "vertex", "vertices");
+    return `vertex ${v}${label}, in ${kind} ${place.get(start)}, which has ${size}${marked}${inTarget}${weight}`;
   });
   const hadFocus = at("picture").contains(document.activeElement);
   drawGraph(at("picture"), {
@@ -99,7 +106,7 @@ function render() {
   if (hadFocus) focusVertex(view.focused);
   renderPath(entry);
   renderRounds(node, round, last, byOrbit, cells);
-  renderComparison(tree, node, orbits);
+  renderComparison(tree, node, round, last, orbits);
   const treeFocus = at("tree").contains(document.activeElement);
   renderTree(tree);
   if (treeFocus) focusItem(at("tree"), view.path.join("."));
@@ -109,6 +116,7 @@ function render() {
   at("halo-hint").hidden = weights.size === 0;
   const rounds = `1-WL made ${counted(new Set(node.colours).size, "cell")} in ${counted(last, "round")}`;
   const done = node.target.length === 0 ? ", and every vertex has a colour of its own: a leaf of the tree" : "";
+  countShown();
   at("status").textContent = `${view.path.length ? `Marked ${view.path.join(", then ")}. ` : ""}${rounds}${done}.`;
 }
 
@@ -120,17 +128,23 @@ function focusVertex(v) {
   }
 }
 
-/** Show all rounds one after another. */
+/** Show all rounds one after another, from the shown one; from the first one if the last one is shown. */
 function play() {
-  clearInterval(playing);
   const last = currentNode().rounds.length - 1;
-  view.round = 0;
+  if ((view.round ?? last) === last) view.round = 0;
+  at("play").textContent = "Pause";
   render();
   playing = setInterval(() => {
     view.round += 1;
     render();
-    if (view.round === last) clearInterval(playing);
+    if (view.round === last) pause();
   }, 900);
+}
+
+function pause() {
+  clearInterval(playing);
+  playing = null;
+  at("play").textContent = "Play";
 }
 
 at("source").textContent = data.source;
@@ -139,10 +153,17 @@ at("graph-choice").addEventListener("change", (event) => show({ graph: Number(ev
 at("round").addEventListener("input", (event) => show({ round: Number(event.target.value) }));
 at("earlier").addEventListener("click", () => show({ round: (view.round ?? currentNode().rounds.length - 1) - 1 }));
 at("later").addEventListener("click", () => show({ round: view.round + 1 }));
-at("play").addEventListener("click", play);
+at("play").addEventListener("click", () => (playing === null ? play() : pause()));
 at("alike").addEventListener("change", render);
 at("step").addEventListener("change", (event) => ((view.step = Number(event.target.value)), render()));
-for (const choice of document.querySelectorAll("[name=colour-by]")) choice.addEventListener("change", render);
+for (const choice of document.querySelectorAll("[name=colour-by]")) {
+  choice.addEventListener("change", () => {
+    pause();
+    render();
+  });
+}
+for (const list of document.querySelectorAll(".long")) list.addEventListener("scroll", countShown);
+addEventListener("resize", countShown);
 at("picture").addEventListener("keydown", (event) => {
   const vertex = event.target.closest(".vertex");
   if (!vertex) return;

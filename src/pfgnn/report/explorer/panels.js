@@ -27,15 +27,17 @@ function renderPath(entry) {
 function renderRounds(node, round, last, byOrbit, cells) {
   const begin = view.path.length ? "the vertex is marked" : "the labels alone";
   const state = round === last ? "nothing changes any more" : round === 0 ? begin : "not yet stable";
-  at("round-name").textContent = `Round ${round} of ${last}: ${counted(new Set(node.rounds[round]).size, "cell")}, ${state}.`;
+  at("round-name").textContent = byOrbit
+    ? `The picture shows ${counted(cells.size, "orbit")}. Choose 1-WL cells to see the rounds.`
+    : `Round ${round} of ${last}: ${counted(cells.size, "cell")}, ${state}.`;
   at("round").max = last;
   at("round").value = round;
-  at("round").disabled = last === 0;
-  for (const [id, disabled] of [["earlier", round === 0], ["later", round === last]]) {
+  at("round").disabled = byOrbit || last === 0;
+  for (const [id, disabled] of [["earlier", byOrbit || round === 0], ["later", byOrbit || round === last]]) {
     if (disabled && document.activeElement === at(id)) at("round").focus(); // a button that is off has no focus
     at(id).disabled = disabled;
   }
-  at("play").disabled = last === 0;
+  at("play").disabled = byOrbit || last === 0;
   at("cells-title").textContent = `${byOrbit ? "Orbits" : "Cells"} (${cells.size})`;
   at("cells").replaceChildren(
     ...[...cells].map(([start, cell]) => {
@@ -49,19 +51,22 @@ function renderRounds(node, round, last, byOrbit, cells) {
   );
 }
 
-/** Whether the cells of 1-WL are the orbits. */
-function renderComparison(tree, node, orbits) {
-  const cells = cellsOf(node.colours);
-  let text = "The orbits are not known: the exact search took too long.";
+/** Whether the cells of the shown round are the orbits. */
+function renderComparison(tree, node, round, last, orbits) {
+  const cells = cellsOf(node.rounds[round]);
+  let text = `The orbits are not known: ${tree.entry.missing}.`;
   if (orbits !== null) {
     const count = new Set(orbits).size;
     const given = view.path.length ? " that fix the marked vertices" : "";
     const mixed = [...cells.values()].filter((cell) => new Set(cell.map((v) => orbits[v])).size > 1).length;
-    text =
-      mixed === 0
-        ? `The cells are the orbits of the symmetries${given}: vertices of one colour are truly alike.`
-        : `The symmetries${given} have ${counted(count, "orbit")}. So ${counted(mixed, "cell")} of 1-WL ` +
-          `${mixed === 1 ? "has" : "have"} vertices that look alike and are not.`;
+    const have = mixed === 1 ? "has" : "have";
+    if (mixed === 0) {
+      text = `The cells are the orbits of the symmetries${given}: vertices of one colour are truly alike.`;
+    } else if (round === last) {
+      text = `The symmetries${given} have ${counted(count, "orbit")}. So ${counted(mixed, "cell")} of 1-WL ${have} vertices that look alike and are not.`;
+    } else {
+      text = `The symmetries${given} have ${counted(count, "orbit")}. In this round ${counted(mixed, "cell")} still ${have} vertices of several orbits. The next rounds tell more of them apart.`;
+    }
   }
   at("comparison").textContent = text;
   document.querySelector("[value=orbits]").disabled = orbits === null;
@@ -78,7 +83,7 @@ function renderTree(tree) {
   };
   drawTree(at("tree"), {
     tree, weightOf, path: view.path, unfolded: unfolded[view.graph], all: at("alike").checked,
-    go: (path) => show({ path }), redraw: () => renderTree(tree),
+    go: (path) => show({ path }), redraw: () => (renderTree(tree), countShown()),
   });
 }
 
@@ -112,4 +117,18 @@ function renderParticles(entry) {
   at("more-particles").textContent =
     (cut ? `These are the ${MOST_PARTICLES} heaviest of ${counted(heaviest.length, "particle")}. ` : "") +
     (idle ? `${counted(idle, "particle")} of weight 0 ${idle === 1 ? "is" : "are"} not shown.` : "");
+}
+
+/** Say below each long list which of its rows are in sight, and fade its lower edge if more follow. */
+function countShown() {
+  for (const list of document.querySelectorAll(".long")) {
+    const box = list.getBoundingClientRect();
+    const rows = [...list.querySelectorAll(list.id === "tree" ? ".row" : "li")].map((row) => row.getBoundingClientRect());
+    const middle = ({ top, bottom }) => (top + bottom) / 2;
+    const seen = rows.map((row, i) => (middle(row) > box.top && middle(row) < box.bottom ? i + 1 : 0)).filter(Boolean);
+    const note = at(`${list.id}-shown`);
+    note.hidden = seen.length === rows.length;
+    note.textContent = `Rows ${seen[0]} to ${seen[seen.length - 1]} of ${rows.length} are in sight. Scroll the list to see the others.`;
+    list.classList.toggle("goes-on", rows.length > 0 && middle(rows[rows.length - 1]) >= box.bottom);
+  }
 }

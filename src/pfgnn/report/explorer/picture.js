@@ -17,6 +17,9 @@ function discRadius(points) {
   return Math.min(0.13, Math.max(0.022, 0.36 * nearest));
 }
 
+const LARGEST_HALO = 2.4; // its radius, in radii of a vertex
+const LEAST_SIDE = 1.5; // of the part of the plane that is shown, so that one vertex does not fill it
+
 /**
  * Draw a graph.
  * svg: the element; entry: the graph; fills: a colour for each vertex; names: a text for each vertex, for screen
@@ -25,12 +28,12 @@ function discRadius(points) {
  */
 function drawGraph(svg, { entry, fills, names, path, target, weights, focused, title, act }) {
   const r = discRadius(entry.points);
-  svg.setAttribute("viewBox", viewBox(entry.points, 2.2 * r));
+  svg.setAttribute("viewBox", viewBox(entry.points, LARGEST_HALO * r));
   svg.replaceChildren(svgElement("title", { id: "picture-name" }, title));
   drawEdges(svg, entry, r);
   for (const [v, weight] of weights) {
     const [x, y] = entry.points[v];
-    svg.append(svgElement("circle", { class: "halo", cx: x, cy: y, r: r * (1 + 1.6 * Math.sqrt(weight)) }));
+    svg.append(svgElement("circle", { class: "halo", cx: x, cy: y, r: r * (1 + (LARGEST_HALO - 1) * Math.sqrt(weight)) }));
   }
   entry.points.forEach(([x, y], v) => {
     const marked = path.indexOf(v) + 1;
@@ -103,16 +106,16 @@ function isHidden(points, u, v, r) {
   });
 }
 
-/** The part of the plane that is shown: all vertices with a margin, and no flatter than 1 to 3. */
+/** The part of the plane that is shown: all vertices with a margin, not too small, and no flatter than 1 to 3. */
 function viewBox(points, margin) {
   const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
   const [left, top] = [Math.min(...xs) - margin, Math.min(...ys) - margin];
   const [width, height] = [Math.max(...xs) + margin - left, Math.max(...ys) + margin - top];
-  const [wide, high] = [Math.max(width, height / 3), Math.max(height, width / 3)];
+  const [wide, high] = [Math.max(width, height / 3, LEAST_SIDE), Math.max(height, width / 3, LEAST_SIDE / 2)];
   return `${left - (wide - width) / 2} ${top - (high - height) / 2} ${wide} ${high}`;
 }
 
-/** The vertex next to v in the direction of an arrow key: the nearest one in that quarter of the plane, or v. */
+/** The vertex next to v in the direction of an arrow key, where the way to the side counts double. Else v itself. */
 function vertexInDirection(points, v, key) {
   const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
   let best = v;
@@ -122,7 +125,7 @@ function vertexInDirection(points, v, key) {
     const along = a * dx + b * dy;
     const across = Math.abs(a * dy - b * dx);
     const distance = along + 2 * across;
-    if (u !== v && along > 1e-6 && across <= along * 1.0001 && distance < least) [best, least] = [u, distance];
+    if (along > 1e-6 && distance < least) [best, least] = [u, distance];
   });
   return best;
 }

@@ -82,7 +82,9 @@ function drawTree(list, { tree, path, unfolded, all, weightOf, go, redraw }) {
     return div;
   };
 
+  const { scrollTop } = list;
   list.replaceChildren(item([], null));
+  list.scrollTop = scrollTop;
 
   const fold = (key, open) => {
     if (open) unfolded.add(key);
@@ -120,6 +122,15 @@ function drawTree(list, { tree, path, unfolded, all, weightOf, go, redraw }) {
     event.preventDefault();
     keys[event.key]();
   };
+}
+
+/** Scroll the list, and not the page, until the row of the current node is in sight. */
+function showSelected(list) {
+  const row = list.querySelector("[aria-selected=true] > .row").getBoundingClientRect();
+  const box = list.getBoundingClientRect();
+  const margin = Math.min(row.height, (box.height - row.height) / 2); // the row before or behind it is in sight too
+  if (row.top < box.top) list.scrollTop += row.top - box.top - margin;
+  else if (row.bottom > box.bottom) list.scrollTop += row.bottom - box.bottom + margin;
 }
 
 function pathOf(key) {
