@@ -44,6 +44,8 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # The slow ones first, so that at the end no process waits long for another one.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if config.option.shuffle:
         items[:] = shuffled(items, config.option.seed)
 

@@ -68,19 +68,19 @@ def test_times_of_another_device_are_no_forecast(
 ) -> None:
     results = gather_some(tmp_path, "connectivity-gin", "model.steps=0")
     places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
-    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=seeds), results, 2, "CPU, 1 threads")
+    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=seeds), results, 2, "CPU, 1 thread")
     said = capsys.readouterr().out
     assert words in said
-    assert "on another device: A. Here it is CPU, 1 threads, and it may take much more or less time." in said
+    assert "on another device: A. Here it is CPU, 1 thread, and it may take much more or less time." in said
     assert "should need" not in said
 
 
 def test_the_same_name_of_a_cpu_may_be_another_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results = gather_some(tmp_path, "connectivity-gin", "model.steps=0", device="CPU, 1 threads")
+    results = gather_some(tmp_path, "connectivity-gin", "model.steps=0", device="CPU, 1 thread")
     places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
-    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=1), results, 1, "CPU, 1 threads")
+    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=1), results, 1, "CPU, 1 thread")
     said = capsys.readouterr().out
-    assert "as recorded on CPU, 1 threads; that CPU may be faster or slower than this one." in said
+    assert "as recorded on CPU, 1 thread; that CPU may be faster or slower than this one." in said
 
 
 def test_without_records_it_is_told_where_times_would_be(
@@ -97,7 +97,7 @@ def test_without_records_it_is_told_where_times_would_be(
     )
 
 
-@pytest.mark.parametrize(("threads", "jobs", "words"), [(3, 1, "CPU, 3 threads"), (None, 2, "CPU, 1 threads")])
+@pytest.mark.parametrize(("threads", "jobs", "words"), [(3, 1, "CPU, 3 threads"), (None, 2, "CPU, 1 thread")])
 def test_the_own_device_is_named_as_in_records(threads: int | None, jobs: int, words: str) -> None:
     assert _own_device("cpu", jobs, threads) == words
 

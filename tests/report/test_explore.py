@@ -129,7 +129,7 @@ def test_a_run_adds_its_particles(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     (tmp_path / "one.smi").write_text("CCO\n")
     samples, _ = read_samples(tmp_path / "one.smi", 1)
-    with pytest.raises(ValueError, match="the run must be trained on features of molecules"):
+    with pytest.raises(ValueError, match="it is read as graph6, because the run was not trained on molecules"):
         walk_all(load_run(tmp_path / "run", "cpu"), samples)
 
 

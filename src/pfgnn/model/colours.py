@@ -34,7 +34,7 @@ class ColourRefinement(nn.Module):
 
     particle_axis = True
 
-    def __init__(self, width: int, layers: int) -> None:
+    def __init__(self, width: int, layers: int = 16) -> None:
         super().__init__()
         self.width = check_positive("width", width, most=MOST_WIDTH)
         self.layers = check_positive("layers", layers, most=MOST_LAYERS)
