@@ -23,7 +23,7 @@ def test_one_mark_tells_a_ring_from_two_triangles(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert [line.split()[-1] for line in lines[1:3]] == ["no", "yes"]
     assert lines[-2:] == [
-        "PF-GNN tells them apart with 1 marked vertices.",
+        "PF-GNN tells them apart with 1 marked vertex.",
         "Exact search: they are not isomorphic.",
     ]
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from pfgnn.cli.console import Json, console, print_json
-from pfgnn.errors import InputError
+from pfgnn.cli.console import Json, print_json, say
+from pfgnn.errors import InputError, counted
 
 
 def compare(
@@ -36,7 +36,7 @@ def compare(
         raise InputError(f"the files must hold two graphs in all, but they hold {total}")
     (_, left), (_, right) = found
     if not json:
-        _say(f"{'T':>2}{'K':>9}{'paths':>12}{'T²':>11}{'control':>11}{'threshold':>11}  told apart")
+        say(f"{'T':>2}{'K':>9}{'paths':>12}{'T²':>11}{'control':>11}{'threshold':>11}  told apart")
     evidence = []
     for of in compare_graphs(
         left, right, steps=steps, particles=particles, draws=draws, level=level, seed=seed, device=device
@@ -44,7 +44,7 @@ def compare(
         evidence.append(of)
         if not json:
             values = "".join(f"{value:>11.3g}" for value in (of.t2, max(of.control_t2), of.threshold))
-            _say(f"{of.steps:>2}{of.particles:>9,}{of.paths:>12,}{values}  {'yes' if of.told_apart else 'no'}")
+            say(f"{of.steps:>2}{of.particles:>9,}{of.paths:>12,}{values}  {'yes' if of.told_apart else 'no'}")
     with Searcher(seconds) as search:
         exact = [search(graph) for graph in (left, right)]
     missing = exact[0].missing or exact[1].missing
@@ -54,14 +54,11 @@ def compare(
         rows = [{**of._asdict(), "told_apart": of.told_apart} for of in evidence]
         print_json({"told_apart": told_apart, "isomorphic": isomorphic, "level": level, "evidence": rows})
         return
-    _say("T²: how far the outputs of the two graphs are apart. Control: the same for two samples of one graph.")
-    marks = f"{evidence[-1].steps} marked vertices" if told_apart else f"up to {steps} marked vertices"
-    _say(f"PF-GNN {'tells them apart' if told_apart else 'does not tell them apart'} with {marks}.")
+    say("T²: how far the outputs of the two graphs are apart. Control: the same for two samples of one graph.")
+    marks = counted(evidence[-1].steps if told_apart else steps, "marked vertex", "marked vertices")
+    how = "tells them apart with" if told_apart else "does not tell them apart with up to"
+    say(f"PF-GNN {how} {marks}.")
     answer = f"they are {'' if isomorphic else 'not '}isomorphic"
     if missing:
         answer = f"no answer, because {why_missing(missing)}{'; see --seconds' if missing == 'time' else ''}"
-    _say(f"Exact search: {answer}.")
-
-
-def _say(text: str) -> None:
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    say(f"Exact search: {answer}.")

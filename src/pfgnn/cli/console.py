@@ -75,6 +75,11 @@ def make_table(*columns: str, title: str | None = None, caption: str | None = No
     return table
 
 
+def say(text: str) -> None:
+    """Print a text as it is: no colours, no markup, and no line is broken to fit the terminal."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
 def print_json(content: object) -> None:
     """Print JSON for another program: nothing else is on stdout, and no line is broken to fit the terminal.
 

@@ -10,7 +10,7 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import Json, console, errors, print_json
+from pfgnn.cli.console import Json, console, errors, print_json, say
 from pfgnn.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def inspect(
     if tree is not None:
         _draw(found[0][1], depth, tree, quiet=json)
     if not json:
-        _say("  ".join([*COLUMNS, *(["canonical form"] if canonical else [])]))
+        say("  ".join([*COLUMNS, *(["canonical form"] if canonical else [])]))
     shown_on = console if console.is_terminal else errors
     facts: list[Facts] = []
     forms: list[str | None] = []
@@ -78,8 +78,8 @@ def inspect(
             forms.append(canonical_text(graph, search) if canonical else None)
             if not json:
                 if len(paths) > 1 and (number == 0 or path != found[number - 1][0]):
-                    _say(f"{path}:")
-                _say(_row(number, fact, [forms[-1] or "?"] if canonical else []))
+                    say(f"{path}:")
+                say(_row(number, fact, [forms[-1] or "?"] if canonical else []))
             bar.update(task, completed=number + 1)
     mapping = None if isomorphism is None else _map(isomorphism, [graph for _, graph in found], facts)
     if json:
@@ -89,15 +89,15 @@ def inspect(
         print_json({"graphs_in_files": total, **method, "graphs": rows, **ask})
         return
     for line in _reasons(facts, seconds):
-        _say(line)
+        say(line)
     if canonical:
-        _say(f"Canonical forms by {canonical_method()}. Compare them only with forms by the same method and version.")
+        say(f"Canonical forms by {canonical_method()}. Compare them only with forms by the same method and version.")
     if total > len(found):
-        _say(f"These are the first {len(found)} of {total} graphs; --graphs shows more.")
+        say(f"These are the first {len(found)} of {total} graphs; --graphs shows more.")
     if isomorphism is not None:
         first, second = isomorphism
         how = "are not isomorphic" if mapping is None else "are isomorphic: " + _pairs(mapping)
-        _say(f"Graphs {first} and {second} {how}")
+        say(f"Graphs {first} and {second} {how}")
 
 
 def _read(paths: list[Path], most: int) -> "tuple[list[tuple[Path, Graph]], int]":
@@ -175,8 +175,4 @@ def _draw(graph: "Graph", depth: int, path: Path, quiet: bool) -> None:
     drawn = plot_search_tree(graph, depth, path)
     levels = f" down to level {drawn} instead of {depth}" if drawn < depth else ""
     if not quiet:
-        _say(f"Wrote {path}{levels}.")
-
-
-def _say(text: str) -> None:
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+        say(f"Wrote {path}{levels}.")

@@ -8,7 +8,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import Json, console, errors, print_json
+from pfgnn.cli.console import Json, console, errors, print_json, say
 from pfgnn.cli.threads import Threads, use_threads
 
 
@@ -64,12 +64,8 @@ def pairs(
     table.add_row("all", str(sum(of.pairs for of in found)), *total, "")
     console.print(table)
     if controls is not None:
-        _say(
+        say(
             f"{controls.false_alarms} of {controls.number} isomorphic pairs were told apart; their largest T² is "
             f"{controls.largest_t2:.3g}, the threshold {record['threshold']:.4g}."
         )
-    _say(f"Wrote {out}.")
-
-
-def _say(text: str) -> None:
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    say(f"Wrote {out}.")
