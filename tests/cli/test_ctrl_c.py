@@ -93,7 +93,7 @@ MANY = 1500  # enough molecules for several processes
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", [0.0, 0.05, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("moment", [0.0, 0.1, 0.4, 1.0, 2.0])
 @pytest.mark.parametrize("arguments", ["data convert own.csv own.pfgnn", "inspect graphs.g6", "demo"])
 def test_at_any_moment_as_a_terminal_sends_it(tmp_path: Path, arguments: str, moment: float) -> None:
     """To all processes of the command at once. Meanwhile a quick command may have ended by itself."""

@@ -101,9 +101,10 @@ def assert_twins(model: PFGNN, device: torch.device, chunk: int | None = None) -
     reads = any(getattr(part, "reads_edge_attr", False) for part in model.refine)
     inputs = (x, edge_index, edge_attr if reads else None, batch)
     model = model.to(device)
-    (want_draws, want), (draws, found), (_, again) = (
-        one_pass(model, inputs, *how) for how in (("plain",), ("triton", chunk), ("triton", chunk))
-    )
+    want_draws, want = one_pass(model, inputs, "plain")
+    draws, found = one_pass(model, inputs, "triton", chunk)
+    # The interpreter runs one program after the other, so there a second run would show nothing.
+    again = one_pass(model, inputs, "triton", chunk)[1] if device.type == "cuda" else found
     assert all(torch.equal(one, other) for one, other in zip(want_draws, draws, strict=True))
     scale = max(float(tensor.abs().max()) for tensor in want[1:])
     for one, other, twice in zip(want, found, again, strict=True):

@@ -100,8 +100,10 @@ def test_it_does_what_the_single_layers_do(
     monkeypatch.setattr("pfgnn.ops.gin.low_products", lambda x: True)  # in float32 too, where they are exact
     want = refined(CASES[name](width), device, torch.float64, "plain")
     assert not fused.called
-    got, again = (refined(CASES[name](width), device, torch.float32, "triton") for _ in range(2))
-    assert fused.call_count == 2
+    got = refined(CASES[name](width), device, torch.float32, "triton")
+    # The interpreter runs one program after the other, so there a second run would show nothing.
+    again = refined(CASES[name](width), device, torch.float32, "triton") if device.type == "cuda" else got
+    assert fused.call_count == (2 if device.type == "cuda" else 1)
     for expected, found, repeated in zip(want, got, again, strict=True):
         assert torch.equal(found, repeated)
         size = max(1.0, float(expected.abs().max()))

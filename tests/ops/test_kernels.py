@@ -73,7 +73,7 @@ def test_reductions_of_long_segments(
         with monkeypatch.context() as patch:
             patch.setattr(triton_segments, "_launch", counted)
             assert_twins(lambda v, s=segments: reduce(v, s), values)
-        assert launches >= 4  # two for each of two calls
+        assert launches >= 2  # two for each call
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -175,10 +175,13 @@ def test_batch_norm(
     assert_twins(lambda wide, *rest: compute(wide[..., :-padded_by], *rest), wide, *parameters)
 
 
-@pytest.mark.parametrize("after", ["nothing", "norm", "residual"])
-@pytest.mark.parametrize("edge_features", [True, False])
 @pytest.mark.parametrize(
-    ("towers", "each", "particles"), [(2, 7, 3), slow(2, 7, 1), slow(3, 4, 3), slow(1, 8, 1), slow(1, 3, 3)]
+    ("towers", "each", "particles", "edge_features", "after"),
+    [
+        *((2, 7, 3, edges, after) for edges in (True, False) for after in ("nothing", "norm", "residual")),
+        *(slow(*shape, True, "residual") for shape in ((2, 7, 1), (3, 4, 3), (1, 8, 1), (1, 3, 3))),
+        *(slow(*shape, False, "norm") for shape in ((2, 7, 1), (3, 4, 3), (1, 8, 1), (1, 3, 3))),
+    ],
 )
 def test_pna(towers: int, each: int, particles: int, edge_features: bool, after: str, device: torch.device) -> None:
     """Values with few bits, so that messages are exact and some are equal. Equal ones share the gradient."""
