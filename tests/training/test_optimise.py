@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -38,6 +40,44 @@ def test_the_named_optimiser(name: str, kind: str) -> None:
     assert type(optimiser).__name__ == kind
     (group,) = optimiser.param_groups
     assert (group["lr"], group["weight_decay"], len(group["params"])) == (0.3, 0.2, 2)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("adam", "Adam"), ("adamw", "AdamW"), ("sgd", "SGD")])
+def test_it_does_what_the_optimiser_of_torch_does(name: str, kind: str) -> None:
+    """With its state saved and loaded on the way, and without a gradient of the update itself."""
+    weights = [nn.Parameter(torch.tensor([1.0, -2.0])) for _ in range(2)]
+    config = TrainingConfig(learning_rate=0.3, weight_decay=0.2, optimiser=name)  # type: ignore
+    theirs = getattr(torch.optim, kind)([weights[1]], lr=0.3, weight_decay=0.2)
+    state: dict[str, Any] | None = None
+    for _ in range(3):
+        ours = make_optimiser([weights[0]], config, CPU)
+        if state is not None:
+            ours.load_state_dict(state)
+        for weight, optimiser in zip(weights, (ours, theirs), strict=True):
+            optimiser.zero_grad()
+            weight.pow(3).sum().backward()
+            optimiser.step()
+        state = ours.state_dict()
+    assert torch.equal(*weights)
+    assert not torch.equal(weights[0], torch.tensor([1.0, -2.0]))
+
+
+def test_an_update_does_not_wait_for_the_compiler() -> None:
+    code = """
+import sys
+import torch
+from pfgnn.training.config import TrainingConfig
+from pfgnn.training.optimise import make_optimiser
+weight = torch.nn.Parameter(torch.ones(2))
+optimiser = make_optimiser([weight], TrainingConfig(), torch.device("cpu"))
+weight.sum().backward()
+optimiser.step()
+print("torch._dynamo" in sys.modules)
+torch.optim.Adam([weight])  # the control
+print("torch._dynamo" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_setting_the_rate(device: torch.device) -> None:

@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 import torch
-from scipy.special import betaincinv
 from torch import Tensor
 
 from pfgnn.errors import InputError
@@ -86,6 +85,8 @@ def threshold(columns: int, first: int, second: int, level: float) -> float:
         raise InputError(
             f"the draws of both graphs must be at least {C + 2} to test {C} columns, but they are {first + second}"
         )
+    from scipy.special import betaincinv  # imported here, because scipy is slow to import
+
     return float(f * (1 / betaincinv((f - C + 1) / 2, C / 2, level) - 1))
 
 

@@ -1,5 +1,6 @@
 """Optimisers and learning rate schedules."""
 
+import inspect
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +13,22 @@ from pfgnn.training.config import ScheduleConfig, TrainingConfig
 WARM_UP = 0.3  # share of all updates in which a one-cycle schedule rises
 START, END = 1 / 25, 1e-6  # first and last rate of a one-cycle schedule, relative to the peak
 
-OPTIMISERS: dict[str, type[optim.Optimizer]] = {"adam": optim.Adam, "adamw": optim.AdamW, "sgd": optim.SGD}
+
+def _without_guards(kind: type[optim.Optimizer]) -> type[optim.Optimizer]:
+    """The same optimiser without what keeps torch's compiler away from it.
+
+    These guards import the compiler, which takes seconds before the first update. Nothing compiles an optimiser here.
+    """
+    guarded = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
+    methods = {name: inspect.unwrap(getattr(kind, name)) for name in guarded}
+    return type(kind.__name__, (kind,), methods | {"step": torch.no_grad()(inspect.unwrap(kind.step))})
+
+
+OPTIMISERS = {
+    "adam": _without_guards(optim.Adam),
+    "adamw": _without_guards(optim.AdamW),
+    "sgd": _without_guards(optim.SGD),
+}
 
 
 def make_optimiser(parameters: Iterable[nn.Parameter], config: TrainingConfig, device: torch.device) -> optim.Optimizer:
