@@ -46,6 +46,18 @@ def test_pairs_are_counted_by_category_and_by_marks(dataset: Dataset, tmp_path: 
     assert controls.largest_t2 < record["threshold"]
 
 
+def test_a_trained_table_of_colourings_tells_pairs_apart(dataset: Dataset, tmp_path: Path) -> None:
+    trained = Settings(steps=2, particles=128, draws=16, updates=48, controls=2)
+    record = compare_pairs(dataset, tmp_path / "pairs.json", trained, "cpu")
+    table, controls = summarise(record, dataset), count_controls(record)
+    assert [of.by_steps[-1] for of in table] == [1, 1, 1, 0]
+    assert [of.published for of in table] == [1, 1, 1, 0]
+    assert [of.by_steps[0] for of in table] == [0, 0, 0, 0]  # with fewer steps nothing was trained
+    assert (controls.number, controls.false_alarms) == (16, 0)
+    updates = [row["evidence"][0]["updates"] for row in record["comparisons"]]
+    assert updates == [16, 16, 16, 48]  # it goes on as long as the graphs do not differ
+
+
 def test_in_the_limit(dataset: Dataset, tmp_path: Path) -> None:
     record = compare_limits(dataset, tmp_path / "limit.json", steps=2)
     assert [row["least steps"] for row in record["comparisons"]] == [0, 1, 2, None]
@@ -67,6 +79,7 @@ def test_a_call_goes_on_where_the_last_one_stopped(dataset: Dataset, tmp_path: P
 def test_a_pair_counts_only_if_every_seed_tells_it_apart_and_no_control_does(dataset: Dataset) -> None:
     def row(seed: int, t2: float, control: float) -> dict[str, object]:
         of = {"steps": 0, "particles": 1, "paths": 1, "t2": t2, "control_t2": [0.0, control], "threshold": 10.0}
+        of |= {"published_t2": 10 * t2, "published_control_t2": [0.0, 10 * control]}
         return {"seed": seed, "pair": 0, "seconds": 1.0, "evidence": [of]}
 
     def told(*rows: dict[str, object]) -> list[int]:
@@ -76,6 +89,14 @@ def test_a_pair_counts_only_if_every_seed_tells_it_apart_and_no_control_does(dat
     assert told(row(0, 20, 1), row(1, 30, 1)) == [1]
     assert told(row(0, 20, 1), row(1, 5, 1)) == [0]
     assert told(row(0, 20, 11)) == [0]
+
+    def published(*rows: dict[str, object]) -> int | None:
+        record = {"settings": {"steps": 0}, "threshold": 10.0, "comparisons": list(rows)}
+        return summarise(record, dataset)[0].published
+
+    assert published(row(0, 8, 7), row(1, 8, 7)) == 1
+    assert published(row(0, 8, 7), row(1, 7, 7)) == 0
+    assert published(row(0, 8, 8)) == 0
 
 
 def test_wrong_calls_are_named(dataset: Dataset, tmp_path: Path) -> None:

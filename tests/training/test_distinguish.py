@@ -8,7 +8,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from pfgnn.training.distinguish import COLUMNS, _project, hotelling, threshold, told_apart
+from pfgnn.training.distinguish import COLUMNS, _project, hotelling, paired_t2, threshold, told_apart
 
 R, LEVEL = 64, 0.01
 
@@ -34,6 +34,14 @@ def test_one_column_is_the_t_test_squared() -> None:
     got = hotelling(first, second, ridge=0, floor=0).item()
     assert got == pytest.approx(t.item() ** 2, rel=1e-10)
     assert threshold(1, 20, 30, p.item()) == pytest.approx(got, rel=1e-8)
+
+
+def test_t2_of_pairs_by_hand() -> None:
+    """Differences (1, 2), (3, 2) and (2, 2): mean (2, 2), variances 1 and 0."""
+    second = normal((1, 3, 2))
+    first = second + torch.tensor([[1.0, 2.0], [3.0, 2.0], [2.0, 2.0]])
+    assert paired_t2(first, second).item() == pytest.approx(4 / (1 + 1e-7) + 4 / 1e-7, rel=1e-6)
+    assert paired_t2(second, second).item() == 0.0
 
 
 @pytest.mark.parametrize(("columns", "n", "m", "level"), [(5, 64, 64, 1e-6), (15, 30, 30, 1e-4), (2, 4, 9, 0.05)])

@@ -23,6 +23,13 @@ def pairs(
     minutes: Annotated[
         float | None, typer.Option(min=0.0, help="Stop after this time. The same command goes on.")
     ] = None,
+    train: Annotated[
+        int,
+        typer.Option(
+            min=0, max=1_000_000, help="Train a model for each pair, with at most this many updates; 0 trains nothing."
+        ),
+    ] = 0,
+    controls: Annotated[int, typer.Option(min=1, max=1000, help="How often each graph is compared with itself.")] = 1,
     limit: Annotated[
         bool, typer.Option("--limit", help="Compare exactly, as with infinitely many particles. No draws, no controls.")
     ] = False,
@@ -32,7 +39,7 @@ def pairs(
 ) -> None:
     """Compare all pairs of a dataset as `pfgnn compare` does, and count those that PF-GNN tells apart.
 
-    Nothing is trained. Each graph is also compared with itself, as a control.
+    Each graph is also compared with itself, as a control. With --train, the readout is trained for each pair.
     """
     use_threads(threads)
     from pfgnn.data import load
@@ -49,23 +56,25 @@ def pairs(
         if limit:
             record = compare_limits(dataset, out, steps, minutes, progress)
         else:
-            settings = Settings(steps, particles, draws, level, seeds)
+            settings = Settings(steps, particles, draws, level, seeds, train, controls)
             record = compare_pairs(dataset, out, settings, device, minutes, progress)
     found = summarise(record, dataset)
-    controls = None if limit else count_controls(record)
+    control = None if limit else count_controls(record)
     if json:
-        alarms = None if controls is None else controls._asdict()
+        alarms = None if control is None else control._asdict()
         print_json({"categories": [of._asdict() for of in found], "controls": alarms})
         return
-    table = Table("category", "pairs", *(f"T ≤ {T}" for T in range(steps + 1)), "seconds a pair")
+    table = Table("category", "pairs", *(f"T ≤ {T}" for T in range(steps + 1)), "published rule", "seconds a pair")
     for of in found:
-        table.add_row(of.name, str(of.pairs), *map(str, of.by_steps), f"{of.seconds:.2f}")
+        published = "" if of.published is None else str(of.published)
+        table.add_row(of.name, str(of.pairs), *map(str, of.by_steps), published, f"{of.seconds:.2f}")
     total = [str(sum(column)) for column in zip(*(of.by_steps for of in found), strict=True)]
-    table.add_row("all", str(sum(of.pairs for of in found)), *total, "")
+    by_rule = "" if limit else str(sum(of.published or 0 for of in found))
+    table.add_row("all", str(sum(of.pairs for of in found)), *total, by_rule, "")
     console.print(table)
-    if controls is not None:
+    if control is not None:
         say(
-            f"{controls.false_alarms} of {controls.number} isomorphic pairs were told apart; their largest T² is "
-            f"{controls.largest_t2:.3g}, the threshold {record['threshold']:.4g}."
+            f"{control.false_alarms} of {control.number} isomorphic pairs were told apart; their largest T² is "
+            f"{control.largest_t2:.3g}, the threshold {record['threshold']:.4g}."
         )
     say(f"Wrote {out}.")

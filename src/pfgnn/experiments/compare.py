@@ -17,7 +17,7 @@ from pfgnn.graphs.graph import Graph
 from pfgnn.model.colours import ColourRefinement
 from pfgnn.setting_types import MOST_LAYERS, MOST_PATHS
 from pfgnn.training.devices import Devices, open_devices
-from pfgnn.training.distinguish import COLUMNS, hotelling, threshold
+from pfgnn.training.distinguish import COLUMNS, PUBLISHED, hotelling, paired_t2, threshold
 from pfgnn.training.evaluate import Forward
 
 WIDTH, ROUNDS = 32, 16  # of the colour refinement; in graphs with long paths, marks must be carried far
@@ -32,21 +32,32 @@ class Evidence(NamedTuple):
         particles: K.
         paths: Number of paths of T vertices. With K = paths all are used, and the outputs hardly differ.
         t2: T² between the outputs of both graphs, see :mod:`pfgnn.training.distinguish`.
-        control_t2: T² between two samples of the same graph, for both graphs.
+        control_t2: T² between two samples of the same graph, for both graphs and perhaps several times.
         threshold: The value that T² of isomorphic graphs exceeds with a probability of at most the level.
+        published_t2: T² as BREC's rule computes it, see :func:`pfgnn.training.distinguish.paired_t2`.
+        published_control_t2: The same between two samples of the same graph.
+        updates: Updates of the training before; 0 if nothing was trained.
     """
 
     steps: int
     particles: int
     paths: int
     t2: float
-    control_t2: tuple[float, float]
+    control_t2: tuple[float, ...]
     threshold: float
+    published_t2: float
+    published_control_t2: tuple[float, ...]
+    updates: int = 0
 
     @property
     def told_apart(self) -> bool:
         """Whether the graphs are told apart, and neither of them from itself."""
         return self.t2 > self.threshold >= max(self.control_t2)
+
+    @property
+    def published_told_apart(self) -> bool:
+        """The same by the rule of BREC."""
+        return self.published_t2 > PUBLISHED >= max(self.published_control_t2)
 
 
 @checked
@@ -88,9 +99,19 @@ def compare_graphs(
 
 
 def compare_with(
-    dataset: Dataset, steps: int, particles: int, draws: int, limit: float, seed: int, devices: Devices
+    dataset: Dataset,
+    steps: int,
+    particles: int,
+    draws: int,
+    limit: float,
+    seed: int,
+    devices: Devices,
+    controls: int = 1,
 ) -> Evidence:
-    """Compare the two graphs of a dataset with T steps. The arguments are those of :func:`compare_graphs`."""
+    """Compare the two graphs of a dataset with T steps.
+
+    The arguments are those of :func:`compare_graphs` and :func:`compare_samples`.
+    """
     n = int(dataset.node_counts.max())
     paths = n**steps
     K = min(paths, particles)
@@ -107,19 +128,46 @@ def compare_with(
     model = build_model(config, describe(dataset, np.arange(2)), seed).to(devices.device)
     size = max(1, NUMBERS_AT_ONCE // (n * K * WIDTH))
     sampler = Sampler(Forward(model, devices), dataset, min(size, draws), seed)
-    one, other = sampler.sample(draws), sampler.sample(draws)  # [2, R, C]
-    left, right = hotelling(one, other).tolist()
-    return Evidence(steps, K, paths, float(hotelling(one[:1], one[1:])), (left, right), limit)
+    return compare_samples(sampler, steps, K, draws, limit, controls)
 
 
-def same_labels(graphs: Sequence[Graph]) -> Dataset:
-    """A dataset of graphs whose labels, if they have any, are numbered over all of them, so that they are exact."""
+def compare_samples(
+    sampler: Sampler, steps: int, particles: int, draws: int, limit: float, controls: int = 1, updates: int = 0
+) -> Evidence:
+    """Draw outputs of two graphs, and compare them.
+
+    Args:
+        sampler: The model and the two graphs.
+        steps: T.
+        particles: K.
+        draws: Outputs in a sample.
+        limit: Threshold of T².
+        controls: Pairs of samples of each graph that are compared with each other. No two share a sample.
+        updates: Updates of the training before.
+    """
+    samples = [(sampler.sample(draws), sampler.sample(draws)) for _ in range(controls)]  # [2, R, C] each
+    first = samples[0][0]
+    t2, published_t2 = (float(of(first[:1], first[1:])) for of in (hotelling, paired_t2))
+    own, published_own = (
+        tuple(value for one, other in samples for value in of(one, other).tolist()) for of in (hotelling, paired_t2)
+    )
+    paths = int(sampler.resident.node_counts.max()) ** steps
+    return Evidence(steps, particles, paths, t2, own, limit, published_t2, published_own, updates)
+
+
+def same_labels(graphs: Sequence[Graph], outputs: int = COLUMNS) -> Dataset:
+    """A dataset of graphs whose labels, if they have any, are numbered over all of them, so that they are exact.
+
+    Args:
+        graphs: The graphs.
+        outputs: Number of outputs of a model for them.
+    """
     (x, nodes), (edge_attr, edges) = (
         _numbered(kind, [getattr(graph, name) for graph in graphs])
         for kind, name in (("nodes", "x"), ("edges", "edge_attr"))
     )
     numbered = [Graph(graph.num_nodes, graph.edges, x[i], edge_attr[i]) for i, graph in enumerate(graphs)]
-    task = Task("pair", COLUMNS, "none", "pairs")
+    task = Task("pair", outputs, "none", "pairs")
     return Dataset.from_graphs(numbered, np.zeros(len(graphs)), task, node_categories=nodes, edge_categories=edges)
 
 

@@ -16,6 +16,7 @@ from pfgnn.data import Dataset
 from pfgnn.errors import InputError
 from pfgnn.experiments.compare import Evidence, compare_with, same_labels
 from pfgnn.experiments.limit import least_steps
+from pfgnn.experiments.pair_training import train_and_compare
 from pfgnn.experiments.provenance import provenance
 from pfgnn.files import read_json, write_json
 from pfgnn.graphs.graph import Graph
@@ -29,11 +30,14 @@ class Settings(NamedTuple):
     """How pairs are compared.
 
     Fields:
-        steps: Largest T. All T from 0 on are tried, also after the pair is told apart, for the sake of the controls.
+        steps: Largest T. Without training, all T from 0 on are tried, also after the pair is told apart, for the sake
+            of the controls. With training, a model with T steps reads all of them apart.
         particles: Largest K.
         draws: Outputs of each graph that are compared.
         level: Largest probability of a false alarm, over all T together.
         seeds: Number of comparisons of each pair.
+        updates: Most updates of the training for each pair; 0 to train nothing.
+        controls: Pairs of samples of each graph that are compared with each other.
     """
 
     steps: int = 2
@@ -41,6 +45,8 @@ class Settings(NamedTuple):
     draws: int = 32
     level: float = 1e-6
     seeds: int = 1
+    updates: int = 0
+    controls: int = 1
 
 
 def compare_pairs(
@@ -61,17 +67,21 @@ def compare_pairs(
         minutes: Stop after this time; the same call goes on. None for no limit.
         progress: Called after each comparison with the numbers of those done and of all.
     """
-    for name, least in (("steps", 0), ("particles", 1), ("draws", COLUMNS), ("seeds", 1)):
-        check_positive(name, getattr(settings, name), least)
+    least = {"steps": 0, "particles": 1, "draws": COLUMNS, "seeds": 1, "updates": 0, "controls": 1}
+    for name, bound in least.items():
+        check_positive(name, getattr(settings, name), bound)
     devices = open_devices(device)
-    limit = threshold(COLUMNS, settings.draws, settings.draws, settings.level / (settings.steps + 1))
+    T, K, draws, level, _, updates, controls = settings
+    limit = threshold(T + 1, draws, draws, level) if updates else threshold(COLUMNS, draws, draws, level / (T + 1))
 
     def compare(graphs: list[Graph], seed: int) -> Record:
-        found = [
-            compare_with(same_labels(graphs), T, settings.particles, settings.draws, limit, seed, devices)
-            for T in range(settings.steps + 1)
-        ]
-        return {"evidence": [{**of._asdict(), "control_t2": list(of.control_t2)} for of in found]}
+        if updates:
+            found = [train_and_compare(graphs, T, K, draws, limit, seed, devices, updates, controls)]
+        else:
+            dataset = same_labels(graphs)
+            found = [compare_with(dataset, t, K, draws, limit, seed, devices, controls) for t in range(T + 1)]
+        lists = ("control_t2", "published_control_t2")  # as JSON has them
+        return {"evidence": [of._asdict() | {name: list(getattr(of, name)) for name in lists} for of in found]}
 
     about = {"settings": settings._asdict(), "threshold": limit}
     return _all_pairs(dataset, out, about, compare, settings.seeds, devices, minutes, progress)
@@ -142,12 +152,14 @@ class Category(NamedTuple):
         name: Name of the category.
         pairs: Number of pairs.
         by_steps: How many are told apart with 0, with up to 1, ... and with up to T steps, by every seed.
+        published: The same by the published rule, with any number of steps; None in the limit.
         seconds: Mean seconds of a comparison.
     """
 
     name: str
     pairs: int
     by_steps: list[int]
+    published: int | None
     seconds: float
 
 
@@ -176,24 +188,33 @@ def summarise(record: Record, dataset: Dataset) -> list[Category]:
         rows = [row for row in record["comparisons"] if of_pair[row["pair"]] == name]
         pairs = {row["pair"] for row in rows}
         if rows:
-            least = {pair: max(_least_steps(row) for row in rows if row["pair"] == pair) for pair in pairs}
-            counts = [sum(steps <= T for steps in least.values()) for T in range(most + 1)]
-            table.append(Category(name, len(pairs), counts, fmean(row["seconds"] for row in rows)))
+            counts = [_count(rows, T) for T in range(most + 1)]
+            published = _count(rows, most, by_published_rule=True) if "evidence" in rows[0] else None
+            table.append(Category(name, len(pairs), counts, published, fmean(row["seconds"] for row in rows)))
     return table
 
 
-def _least_steps(row: Record) -> float:
-    """The smallest T with which a comparison tells the pair apart; infinite if there is none."""
-    if "evidence" not in row:
-        return math.inf if row["least steps"] is None else row["least steps"]
-    found = (Evidence(**{**of, "control_t2": tuple(of["control_t2"])}) for of in row["evidence"])
-    return min((of.steps for of in found if of.told_apart), default=math.inf)
+def _count(rows: list[Record], steps: int, by_published_rule: bool = False) -> int:
+    """How many pairs every comparison tells apart with up to T steps."""
+
+    def tells(row: Record) -> bool:
+        if "evidence" not in row:  # in the limit
+            return row["least steps"] is not None and row["least steps"] <= steps
+        found = [Evidence(**of) for of in row["evidence"] if of["steps"] <= steps]
+        return any(of.published_told_apart if by_published_rule else of.told_apart for of in found)
+
+    pairs: dict[int, bool] = {}
+    for row in rows:
+        pairs[row["pair"]] = tells(row) and pairs.get(row["pair"], True)
+    return sum(pairs.values())
 
 
 def count_controls(record: Record) -> Controls:
-    """The controls of a record of :func:`compare_pairs`: one for each graph of each comparison."""
+    """The controls of a record of :func:`compare_pairs`. One with several numbers of steps counts once."""
     controls = [
-        max(of["control_t2"][side] for of in row["evidence"]) for row in record["comparisons"] for side in (0, 1)
+        max(values)
+        for row in record["comparisons"]
+        for values in zip(*(of["control_t2"] for of in row["evidence"]), strict=True)
     ]
     alarms = sum(t2 > record["threshold"] for t2 in controls)
     return Controls(len(controls), alarms, max(controls, default=0.0))

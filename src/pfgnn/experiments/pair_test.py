@@ -174,8 +174,8 @@ class Sampler:
         draw = self.drawn + np.tile(np.arange(draws), len(self.y))
         self.drawn += draws
         parts = [
-            self._fresh(numbers[start : start + self.batch_size], draw[start : start + self.batch_size])
-            for start in range(0, len(numbers), self.batch_size)
+            self._predict(self.fresh(numbers[part], draw[part]), numbers[part])
+            for part in (slice(start, start + self.batch_size) for start in range(0, len(numbers), self.batch_size))
         ]
         return torch.cat(parts).view(len(self.y), draws, -1)
 
@@ -183,11 +183,12 @@ class Sampler:
         """The class of each output of a sample, shape [G R, 1]."""
         return self.y.repeat_interleave(draws, 0)
 
-    def _fresh(self, numbers: npt.NDArray[np.int64], draw: npt.NDArray[np.int64]) -> Tensor:
+    def fresh(self, numbers: npt.NDArray[np.int64], draw: npt.NDArray[np.int64]) -> GraphBatch:
+        """A batch of freshly relabelled graphs, whose random numbers follow from the numbers of the draws."""
         batch, _ = relabel(self.resident.collate(numbers), self.rng)
         assert batch.graph_key is not None
         key = fold(batch.graph_key, torch.from_numpy(draw).to(batch.graph_key.device))
-        return self._predict(batch.with_fields(graph_key=key), numbers)
+        return batch.with_fields(graph_key=key)
 
     def _predict(self, batch: GraphBatch, numbers: npt.NDArray[np.int64]) -> Tensor:
         found = self.forward(batch, self.seed, self.pad).double().cpu()

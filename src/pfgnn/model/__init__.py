@@ -2,6 +2,7 @@
 
 from pfgnn.model.backbones import GAT, GCN, GIN, GINE, GNNML1, MPNN, PNA, mean_log_degree
 from pfgnn.model.belief import Belief
+from pfgnn.model.colour_table import ColourTable
 from pfgnn.model.colours import ColourRefinement
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.individualise import (
@@ -36,6 +37,7 @@ __all__ = [
     "ByDistance",
     "CentralityPolicy",
     "ColourRefinement",
+    "ColourTable",
     "Distinct",
     "ESSResampling",
     "Exchange",

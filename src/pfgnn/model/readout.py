@@ -87,7 +87,7 @@ class Readout(nn.Module, ABC):
         )
         C = check_positive("out_channels", out_channels, most=MOST_CHANNELS)
         columns = check_positive("columns", width if columns is None else columns, most=MOST_CHANNELS)
-        self.head = MLP((steps + 1) * columns, width, C)
+        self.head: nn.Module = MLP((steps + 1) * columns, width, C)
 
     def read(
         self,

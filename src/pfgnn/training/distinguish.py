@@ -19,6 +19,7 @@ from pfgnn.errors import InputError
 RIDGE = 1e-6
 # Relative to the largest output. The rounding errors of a deterministic model are smaller.
 FLOOR = 1e-4
+PUBLISHED = 72.34  # threshold of paired_t2 in BREC (Wang and Zhang, 2023), for 32 draws of 16 outputs
 COLUMNS = 16  # outputs with more columns are projected to this many
 
 
@@ -64,6 +65,24 @@ def hotelling(first: Tensor, second: Tensor, ridge: float = RIDGE, floor: float 
     variance += shift.clamp(min=torch.finfo(S.dtype).tiny)[:, None]  # in place; tiny where all outputs are 0
     whitened = torch.linalg.solve_triangular(torch.linalg.cholesky(S), difference[:, :, None], upper=False)
     return n * m / (n + m) * whitened.square().sum((1, 2))
+
+
+def paired_t2(first: Tensor, second: Tensor) -> Tensor:
+    """Δᵀ (S + 1e-7 I)⁻¹ Δ with the mean Δ and the covariance S of the differences of paired draws, float64 [P].
+
+    This is the number that BREC compares with ``PUBLISHED``: T² of paired samples, without the factor n. The small
+    matrix is the one that BREC advises for outputs that do not vary.
+
+    Args:
+        first: Outputs of the first graph of each pair, [P, n, C].
+        second: Outputs of the second graph of each pair, [P, n, C].
+    """
+    differences = (first - second).double()
+    mean = differences.mean(1, keepdim=True)  # [P, 1, C]
+    centred = differences - mean
+    S = centred.mT @ centred / (first.shape[1] - 1)  # [P, C, C]
+    S.diagonal(dim1=1, dim2=2).add_(1e-7)
+    return (mean @ torch.linalg.solve(S, mean.mT))[:, 0, 0]
 
 
 def threshold(columns: int, first: int, second: int, level: float) -> float:
