@@ -1,4 +1,4 @@
-"""A table of colourings: equal colourings share a row whatever the order of the vertices, and rows are learned."""
+"""Tables of colours: equal colourings share a row whatever the order of the vertices, and rows are learned."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import torch
 
 from pfgnn.errors import InputError
 from pfgnn.graphs import Graph, circulant, disjoint_union
-from pfgnn.model import PFGNN, ColourRefinement, ColourTable, Mark
+from pfgnn.model import PFGNN, ColourPolicy, ColourRefinement, ColourTable, Mark
 
 WIDTH, T = 4, 1
 RING, TRIANGLES = circulant(6, [1]), disjoint_union(circulant(3, [1]), circulant(3, [1]))
@@ -57,6 +57,19 @@ def test_only_the_rows_of_the_seen_colourings_are_learned() -> None:
     gradients = [table.grad for table in model.readout.tables]
     assert all(gradient is not None and int((gradient != 0).sum()) == 1 for gradient in gradients)  # one orbit
     assert all(gradient is not None and float(gradient.sum()) == pytest.approx(1.0) for gradient in gradients)
+
+
+def test_a_policy_scores_a_vertex_by_its_colour() -> None:
+    policy = ColourPolicy(rows=64)
+    H = torch.randn(4, 2, WIDTH)
+    H[3, 1] = H[0, 0]
+    graph = None  # which a table does not read
+    assert torch.equal(policy(H, graph), torch.zeros(4, 2))
+    with torch.no_grad():
+        policy.table.copy_(torch.randn(64))
+    scores = policy(H, graph)
+    assert scores[3, 1] == scores[0, 0]
+    assert len(set(scores.flatten().tolist())) > 4
 
 
 def test_wrong_arguments_are_named() -> None:

@@ -1,7 +1,7 @@
 """The command pairs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.progress import Progress
@@ -10,6 +10,9 @@ from rich.table import Table
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import Json, console, errors, print_json, say
 from pfgnn.cli.threads import Threads, use_threads
+
+if TYPE_CHECKING:
+    from pfgnn.experiments.pair_training import Policy
 
 
 def pairs(
@@ -29,6 +32,7 @@ def pairs(
             min=0, max=1_000_000, help="Train a model for each pair, with at most this many updates; 0 trains nothing."
         ),
     ] = 0,
+    policy: Annotated[str, typer.Option(help="With --train: learned or uniform.")] = "learned",
     controls: Annotated[int, typer.Option(min=1, max=1000, help="How often each graph is compared with itself.")] = 1,
     limit: Annotated[
         bool, typer.Option("--limit", help="Compare exactly, as with infinitely many particles. No draws, no controls.")
@@ -56,7 +60,7 @@ def pairs(
         if limit:
             record = compare_limits(dataset, out, steps, minutes, progress)
         else:
-            settings = Settings(steps, particles, draws, level, seeds, train, controls)
+            settings = Settings(steps, particles, draws, level, seeds, train, cast("Policy", policy), controls)
             record = compare_pairs(dataset, out, settings, device, minutes, progress)
     found = summarise(record, dataset)
     control = None if limit else count_controls(record)

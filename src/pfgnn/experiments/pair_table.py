@@ -11,12 +11,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from pfgnn.argument_checks import check_positive
+from pfgnn.argument_checks import check_positive, choose
 from pfgnn.data import Dataset
 from pfgnn.errors import InputError
 from pfgnn.experiments.compare import Evidence, compare_with, same_labels
 from pfgnn.experiments.limit import least_steps
-from pfgnn.experiments.pair_training import train_and_compare
+from pfgnn.experiments.pair_training import Policy, train_and_compare
 from pfgnn.experiments.provenance import provenance
 from pfgnn.files import read_json, write_json
 from pfgnn.graphs.graph import Graph
@@ -37,6 +37,7 @@ class Settings(NamedTuple):
         level: Largest probability of a false alarm, over all T together.
         seeds: Number of comparisons of each pair.
         updates: Most updates of the training for each pair; 0 to train nothing.
+        policy: "learned" or "uniform"; without training it is always uniform.
         controls: Pairs of samples of each graph that are compared with each other.
     """
 
@@ -46,6 +47,7 @@ class Settings(NamedTuple):
     level: float = 1e-6
     seeds: int = 1
     updates: int = 0
+    policy: Policy = "learned"
     controls: int = 1
 
 
@@ -70,13 +72,14 @@ def compare_pairs(
     least = {"steps": 0, "particles": 1, "draws": COLUMNS, "seeds": 1, "updates": 0, "controls": 1}
     for name, bound in least.items():
         check_positive(name, getattr(settings, name), bound)
+    choose("policy", settings.policy, {"learned": None, "uniform": None})
     devices = open_devices(device)
-    T, K, draws, level, _, updates, controls = settings
+    T, K, draws, level, _, updates, policy, controls = settings
     limit = threshold(T + 1, draws, draws, level) if updates else threshold(COLUMNS, draws, draws, level / (T + 1))
 
     def compare(graphs: list[Graph], seed: int) -> Record:
         if updates:
-            found = [train_and_compare(graphs, T, K, draws, limit, seed, devices, updates, controls)]
+            found = [train_and_compare(graphs, T, K, draws, limit, seed, devices, updates, policy, controls)]
         else:
             dataset = same_labels(graphs)
             found = [compare_with(dataset, t, K, draws, limit, seed, devices, controls) for t in range(T + 1)]

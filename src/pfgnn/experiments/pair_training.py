@@ -1,11 +1,13 @@
 """A model is trained to tell two graphs apart, as BREC's protocol trains one for each pair, and then tested.
 
-The backbone is colour refinement, which is exact. The readout is a table of colourings, which is learned: see
-:class:`pfgnn.model.colour_table.ColourTable`.
+The backbone is colour refinement, which is exact. Two tables are learned, see :mod:`pfgnn.model.colour_table`: the
+policy has a number for each colour of a vertex, the readout one for each colouring of a graph. In many pairs only a few
+choices of vertices show the difference. The policy finds them, so few particles suffice.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Literal
 
 import numpy as np
 import torch
@@ -18,14 +20,17 @@ from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.pair_test import Sampler
 from pfgnn.graphs.graph import Graph
 from pfgnn.model import ColourRefinement
+from pfgnn.model.output import Output
 from pfgnn.training.devices import Devices
 from pfgnn.training.distinguish import PUBLISHED, paired_t2
 from pfgnn.training.evaluate import Forward
 
+Policy = Literal["learned", "uniform"]
+
 WIDTH = 4  # four numbers of 16 bits hold a hash of 64 bits
-RATE = 0.5  # of Adagrad, whose steps fall with the number of times that a row was seen
-MARGIN = 2.0  # training may end when T² is this many times the published threshold
 ROUNDS = 6  # of colour refinement after each mark
+RATE = 0.5  # of Adagrad, whose steps fall with the number of times that a row was seen
+MARGIN = 5.0  # training may end when T² is this many times the published threshold
 
 
 def train_and_compare(
@@ -37,6 +42,7 @@ def train_and_compare(
     seed: int,
     devices: Devices,
     updates: int,
+    policy: Policy = "learned",
     controls: int = 1,
 ) -> Evidence:
     """Train a model to tell two graphs apart, then compare new outputs of them.
@@ -44,37 +50,38 @@ def train_and_compare(
     Args:
         graphs: The two graphs.
         steps: T.
-        particles: Largest K. With fewer than K paths all paths are used.
+        particles: K.
         draws: Outputs of each graph that are compared. Each is computed on a fresh relabelling.
         limit: Threshold of T².
         seed: Seed of everything that is drawn.
         devices: The device.
         updates: Most updates. Training ends sooner if its last outputs differ clearly. They are computed before the
             update that learns from them.
+        policy: "learned" or "uniform".
         controls: See :func:`pfgnn.experiments.compare.compare_samples`.
     """
     dataset = same_labels(graphs, steps + 1)
-    n = int(dataset.node_counts.max())
-    K = min(particles, n**steps)
     config = ModelConfig(
         backbone=f"{ColourRefinement.__module__}:{ColourRefinement.__name__}",
         width=WIDTH,
         layers=ROUNDS,
         steps=steps,
-        particles=K,
+        particles=particles,
+        policy="colour-table" if policy == "learned" else policy,
+        sampling="independent",
         individualise="mark",
         exchange="none",
         readout="colour-table",
     )
     model = build_model(config, describe(dataset, np.arange(2)), seed).to(devices.device)
-    size = max(2, NUMBERS_AT_ONCE // (n * K * WIDTH))
+    size = max(2, NUMBERS_AT_ONCE // (int(dataset.node_counts.max()) * particles * WIDTH))
     sampler = Sampler(Forward(model, devices), dataset, min(size, 2 * draws), seed)
     before: list[Tensor] = []
     for output in islice(_train(model, sampler, seed), updates):
         before.append(output)
         if len(before) % draws == 0 and _differ(before[len(before) // 2 :]):
             break
-    return compare_samples(sampler, steps, K, draws, limit, controls, len(before))
+    return compare_samples(sampler, steps, particles, draws, limit, controls, len(before))
 
 
 def _train(model: nn.Module, sampler: Sampler, seed: int) -> Iterator[Tensor]:
@@ -84,16 +91,36 @@ def _train(model: nn.Module, sampler: Sampler, seed: int) -> Iterator[Tensor]:
     because another one tells the graphs apart already.
     """
     optimiser = torch.optim.Adagrad(model.parameters(), lr=RATE)
-    sign = torch.tensor([[1.0], [-1.0]], device=sampler.forward.devices.device)
+    sign = torch.tensor([[1.0], [-1.0]], device=sampler.forward.devices.device)  # of the two graphs
     both = np.arange(2)
     while True:
         number, sampler.drawn = sampler.drawn, sampler.drawn + 1
-        batch = sampler.fresh(both, np.full(2, number))
-        output = model(batch, seed=seed).prediction
+        output: Output = model(sampler.fresh(both, np.full(2, number)), seed=seed)
         optimiser.zero_grad()
-        softplus(-sign * output).sum().backward()
+        (softplus(-sign * output.prediction).sum() + _policy_loss(output, sign)).backward()
         optimiser.step()
-        yield output.detach().double().cpu() / (number + 1) ** 0.5  # numbers in the table grow so fast
+        yield output.prediction.detach().double().cpu() / (number + 1) ** 0.5  # the tables grow about so fast
+
+
+def _policy_loss(output: Output, sign: Tensor) -> Tensor:
+    """-Σ_g 1/K Σ_k Σ_t A log P(v_t^k): draws are rewarded for the right numbers that their particle reads from then on.
+
+    A is the sum of these numbers over the steps t, t + 1, ..., T, less its mean over the particles of the graph. All
+    are divided by their standard deviation. Without steps the loss is 0.
+
+    Args:
+        output: Output of the model.
+        sign: 1 or -1 for each graph, the sign of a right number, shape [G, 1].
+    """
+    if not output.trace:
+        return sign.new_zeros(())
+    parts = [reading.parts for reading in output.readings[1:]]
+    right = torch.stack([sign * part.squeeze(-1) for part in parts if part is not None]).detach()  # [T, G, K]
+    reward = right.flip(0).cumsum(0).flip(0)
+    reward = reward - reward.mean(-1, keepdim=True)
+    reward = reward / (reward.std() + 1e-6)
+    log_prob = torch.stack([step.log_prob for step in output.trace])  # [T, G, K]
+    return -(reward * log_prob).mean(-1).sum()
 
 
 def _differ(outputs: list[Tensor]) -> bool:

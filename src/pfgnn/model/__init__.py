@@ -2,7 +2,7 @@
 
 from pfgnn.model.backbones import GAT, GCN, GIN, GINE, GNNML1, MPNN, PNA, mean_log_degree
 from pfgnn.model.belief import Belief
-from pfgnn.model.colour_table import ColourTable
+from pfgnn.model.colour_table import ColourPolicy, ColourTable
 from pfgnn.model.colours import ColourRefinement
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.individualise import (
@@ -36,6 +36,7 @@ __all__ = [
     "Belief",
     "ByDistance",
     "CentralityPolicy",
+    "ColourPolicy",
     "ColourRefinement",
     "ColourTable",
     "Distinct",

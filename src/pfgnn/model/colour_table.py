@@ -1,4 +1,4 @@
-"""A readout that learns from which graph each colouring comes."""
+"""A readout and a policy that learn a number for each colour: tables, for the exact colours of 1-WL."""
 
 from typing import Unpack
 
@@ -11,10 +11,11 @@ from pfgnn.errors import InputError
 from pfgnn.model.belief import Belief
 from pfgnn.model.chunks import Chunks
 from pfgnn.model.colours import hash_rows
+from pfgnn.model.policy import POLICIES
 from pfgnn.model.readout import READOUTS, Options, Reading, Readout
 from pfgnn.ops.hashing import mix
 
-ROWS = 2**20  # of a table; few of some 100,000 colourings share a row
+ROWS = 2**18  # of a table; of some 10,000 colours few share a row
 
 
 @READOUTS.register("colour-table")
@@ -60,3 +61,22 @@ class ColourTable(Readout):
         """A hash of the colours of each graph in the particles of a slice, shape [G, k]."""
         colours = hash_rows(H)  # [N, k]
         return (mix(colours.new_zeros(graph.num_graphs, colours.shape[1]).index_add_(0, graph.batch, colours)),)
+
+
+@POLICIES.register("colour-table")
+class ColourPolicy(nn.Module):
+    """Scores each vertex by a learned number for its colour, table[hash(h_v^k)], from H [N, K, D] to [N, K].
+
+    At first all are 0, and the policy is uniform.
+
+    Args:
+        rows: Number of rows of the table.
+    """
+
+    def __init__(self, rows: int = ROWS) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(check_positive("rows", rows)))
+
+    def forward(self, H: Tensor, graph: GraphBatch) -> Tensor:
+        """The score of each vertex, shape [N, K]; see the class."""
+        return self.table[hash_rows(H) % len(self.table)]
