@@ -6,12 +6,11 @@ The size of a part is its number of graphs. The docstrings state how details are
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-import networkx as nx
 import numpy as np
 
 from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.graphs import generators
-from pfgnn.graphs.arrays import BoolArray, IntArray
+from pfgnn.graphs.arrays import BoolArray, IntArray, least_connected
 from pfgnn.graphs.convert import to_networkx
 from pfgnn.graphs.generators import random_graph, random_regular, random_tree
 from pfgnn.graphs.graph import Graph, disjoint_union
@@ -157,6 +156,8 @@ def planarity(rng: np.random.Generator, train: int = 100, test: int = 40, nodes:
     """
     _check_counts(least=6, most=MOST_PLANAR_NODES, multiple=2, nodes=nodes)
 
+    import networkx as nx  # imported here, because it is slow to import
+
     def pair() -> tuple[Graph, Graph]:
         found: dict[bool, Graph] = {}
         while len(found) < 2:
@@ -237,7 +238,7 @@ def _random_connected(n: int, rng: np.random.Generator) -> Graph:
 def _random_connected_cubic(n: int, rng: np.random.Generator) -> Graph:
     while True:
         graph = random_regular(n, 3, rng)
-        if nx.is_connected(to_networkx(graph)):
+        if not least_connected(n, graph.edges).any():  # all belong to the component of vertex 0
             return graph
 
 
@@ -262,9 +263,7 @@ def _triangles_at(graph: Graph) -> IntArray:
 
 def _linked(graph: Graph) -> BoolArray:
     """Whether a path connects nodes i and j, shape [n, n]."""
-    component = np.zeros(graph.num_nodes, dtype=np.int64)
-    for number, members in enumerate(nx.connected_components(to_networkx(graph))):
-        component[list(members)] = number
+    component = least_connected(graph.num_nodes, graph.edges)
     return component[:, None] == component
 
 
