@@ -11,7 +11,7 @@ from pfgnn.report.run_facts import NONE
 from pfgnn.report.tables import NOT_RUN
 
 COLOURS = colormaps["viridis"]
-WIDTH = 4.4  # inches; at this width the letters can be read on a phone
+WIDTH, LETTERS = 4.4, 9  # inches and points; so the letters can be read on a phone
 
 
 def draw_heat_map(grid: Grid, published: bool) -> Figure:
@@ -48,13 +48,13 @@ def draw_brec(table: PairTable) -> Figure:
             axes.barh(height, share - before, left=before, color=shades[T], height=0.7)
             before = share
         said = f"{line.by_steps[-1]} of {line.compared}" if line.compared else NOT_RUN
-        axes.text(before + 1.5, height, said, va="center", fontsize="small")
+        axes.text(before + 1.5, height, said, va="center", fontsize=LETTERS)
     for T, shade in enumerate(shades):
         axes.barh(0, 0, color=shade, label=f"T = {T}")
     axes.set(yticks=range(len(table.lines)), yticklabels=[category_title(line.category) for line in table.lines])
     axes.set(xlim=(0, 135), xticks=range(0, 101, 25), ylim=(len(table.lines) - 0.5, -0.5), xlabel="told apart, %")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize="small", title="marks that are needed")
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=LETTERS, title="marks that are needed")
     return figure
 
 
@@ -78,7 +78,7 @@ def _draw(axes: Axes, grid: Grid, published: bool) -> None:
         text = (f"{number:g}" if published else grid.texts[down][across].partition(" ")[0]) if known else NONE
         dark = known and number < (low + high) / 2
         axes.text(
-            across + 0.5, down + 0.5, text, ha="center", va="center", fontsize="small", color="w" if dark else "k"
+            across + 0.5, down + 0.5, text, ha="center", va="center", fontsize=LETTERS, color="w" if dark else "k"
         )
 
 

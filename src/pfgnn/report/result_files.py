@@ -8,7 +8,7 @@ from pfgnn.errors import InputError
 from pfgnn.files import read_text
 from pfgnn.report.blocks import Section, Table
 from pfgnn.report.headline import headline, lead
-from pfgnn.report.result_sections import overview, result_sections, sources
+from pfgnn.report.result_sections import HOW_TO_READ, overview, result_sections, sources
 from pfgnn.report.run_facts import NONE
 from pfgnn.report.tables import NOT_RUN
 
@@ -16,15 +16,13 @@ PAGE, README = Path("docs/results.md"), Path("README.md")
 COMMAND = "pfgnn report --write"
 NUMBER = re.compile(rf"(\*\*)?[-−]?\d|{NONE}|{NOT_RUN}|not reported|$")  # how a cell begins in a column of numbers
 BEGIN, END = f"<!-- begin: `{COMMAND}` writes this table -->", "<!-- end -->"
-INTRO = (
-    "This page is made from records by one command, and so is the table of the README. A number of ours is in a record "
-    "under [`results/`](../results/). Published numbers stand in columns of their own, as they were printed. What was "
-    "not run yet says so.",
-    "Numbers with ± are means and standard deviations (n − 1) over seeds and folds. K is the number of particles in "
-    "training, and in the test where it is another one; T is the number of steps, 0 for the backbone alone; draws are "
-    "the predictions of each graph in the test.",
+MADE = (
+    f"`{COMMAND}` makes this page, and the table of the README, from records. Every number of ours is in a record "
+    "under [`results/`](../results/). Published numbers stand in columns of their own, as they were printed."
+)
+SPEED = (
     "How fast training and prediction are is in [docs/speed.md](speed.md), with its records in "
-    "[`results/bench`](../results/bench).",
+    "[`results/bench`](../results/bench)."
 )
 
 
@@ -55,9 +53,10 @@ def results_page(results: Path, folder: Path) -> str:
         f"<!-- `{COMMAND}` writes this page. Do not change it by hand. -->",
         "# Results",
         _wrapped(lead(results)),
-        _wrapped(INTRO[0]),
+        _wrapped(MADE),
         markdown_table(headline(results)),
-        *map(_wrapped, INTRO[1:]),
+        _wrapped(HOW_TO_READ),
+        _wrapped(SPEED),
         "## All tables",
         markdown_table(overview(results)),
     ]

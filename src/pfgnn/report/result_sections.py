@@ -15,11 +15,17 @@ from pfgnn.report.grids import Grid, gather_grids
 from pfgnn.report.published import PAPER, PUBLISHED, WORKS
 from pfgnn.report.results import read_results
 from pfgnn.report.run_facts import FACT_COLUMNS, NONE, run_facts
-from pfgnn.report.tables import Entry, command, table_entries
+from pfgnn.report.tables import NOT_RUN, Entry, command, table_entries
 
 NOTES_FILE = Path(__file__).with_name("notes.yaml")
 NOTES: dict[str, str] = load_yaml(NOTES_FILE.read_text(encoding="utf-8"), NOTES_FILE.name)
-BREC_TITLE = "BREC: pairs told apart, by category"
+HOW_TO_READ = (
+    "± is the standard deviation (n − 1) over seeds and folds. T is the number of steps, 0 for the backbone alone. K "
+    "is the number of particles in training, and in the test where it is another one. Draws are the predictions of "
+    "each graph in the test. The time is the median of the trainings, with the device. A dash means that there is no "
+    f'such number, and "{NOT_RUN}" that our run is still to be done.'
+)
+BREC_TITLE = "Pairs of BREC told apart, by category"
 BREC_STEPS = 2  # of the table of BREC before there is a record: what `pfgnn pairs` tries by default
 
 

@@ -52,7 +52,7 @@ def values(row: Runs, measure: Measure) -> list[float]:
     of = numbers(row, measure.of) if measure.of else [1.0] * len(found)
     if measure.of and 0 in of:
         raise InputError(f"{row.path}: {measure.of} must not be 0, because {measure.path} is divided by it")
-    made = [measure.scale * value / whole for value, whole in zip(found, of, strict=True)] if found else []
+    made = [measure.scale * value / whole for value, whole in zip(found, of, strict=True)] if found and of else []
     for run, value in zip(row.runs, made, strict=False):
         if not abs(value) <= LARGEST:  # NaN too
             share = f", divided by {measure.of}," if measure.of else ""
@@ -105,6 +105,8 @@ def numbers(row: Runs, path: str) -> list[float]:
             raise InputError(f"{place(row, run)}: {path} must be a number, but {came}")
         if value is None:
             return []
+        if not abs(value) <= LARGEST:  # NaN too
+            raise InputError(f"{place(row, run)}: {path} must be a number of at most {LARGEST:g}")
         found.append(value)
     return found
 

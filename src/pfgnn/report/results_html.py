@@ -13,12 +13,12 @@ from pfgnn.report.brec import FOLDER, read_brec
 from pfgnn.report.curves import SMOOTHED_FROM, WINDOW, Runs, draw_curve
 from pfgnn.report.grids import gather_grids
 from pfgnn.report.headline import headline, lead
-from pfgnn.report.heat_maps import draw_brec, draw_heat_map
+from pfgnn.report.heat_maps import LETTERS, WIDTH, draw_brec, draw_heat_map
 from pfgnn.report.html import Html, element, figure, inline_svg, page, table
 from pfgnn.report.markup import escaped
 from pfgnn.report.metrics_reader import Line, group_runs, read_metrics
 from pfgnn.report.plots import draw_lines
-from pfgnn.report.result_sections import brec_section, overview, sources, table_section
+from pfgnn.report.result_sections import HOW_TO_READ, brec_section, overview, sources, table_section
 from pfgnn.report.tables import NOT_RUN
 
 PAGE = "report.html"
@@ -39,7 +39,8 @@ def results_html(results: Path, names: Sequence[str]) -> str:
     if whole:
         main = _table(headline(results), numbers=False)
         body.append(element("section", element("p", inline(lead(results)), class_="lead"), main))
-        body += [element("section", _table(overview(results))), *_curves(results)]
+        body.append(element("section", element("p", HOW_TO_READ), _table(overview(results))))
+        body += _curves(results)
     for name in names:
         body.append(_section(table_section(results, name, results), _pictures(results, name)))
     if whole:
@@ -146,6 +147,6 @@ def _legend_below(drawn: Figure) -> Figure:
     if legend := axes.get_legend():
         legend.remove()
         handles, labels = axes.get_legend_handles_labels()
-        drawn.set_size_inches(4.4, 3.2 + 0.2 * len(labels))
-        drawn.legend(handles, labels, loc="outside lower left", frameon=False, fontsize="small")
+        drawn.set_size_inches(WIDTH, 3.2 + 0.2 * len(labels))
+        drawn.legend(handles, labels, loc="outside lower left", frameon=False, fontsize=LETTERS)
     return drawn
