@@ -13,6 +13,7 @@ from pfgnn.cli.reproduce import reproduce
 from pfgnn.experiments import reproduce as running
 from pfgnn.experiments.reproduce import Failure
 from pfgnn.experiments.row_file import read_gathered
+from pfgnn.report.result_files import BEGIN, END
 
 
 @pytest.fixture(autouse=True)
@@ -31,14 +32,28 @@ def test_tables_are_listed() -> None:
 
 def test_report_prints_and_writes_what_was_run(tmp_path: Path) -> None:
     write(tmp_path / "results", "table14", "connectivity-gin", [run(s, test={"accuracy": 0.5}) for s in range(10)])
-    done = pfgnn("report", "--out", "out", cwd=tmp_path)
+    done = pfgnn("report", "table14", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "50.00 ± 0.00" in done.stdout
-    assert "not run" in done.stdout
+    assert "not run yet" in done.stdout
     assert "pfgnn reproduce table14" in done.stdout
-    assert "table2" not in done.stdout
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.md", "table14.png"]
-    assert "![Graph properties, accuracy, %](table14.png)" in (tmp_path / "out" / "report.md").read_text()
+    assert "Wrote out/report.html." in done.stdout
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "table14.png"]
+    assert "50.00 ± 0.00" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_report_writes_the_files_of_a_checkout(tmp_path: Path) -> None:
+    write(tmp_path / "results", "table4", "zinc-pna", [run(s, test={"mae": 0.25}) for s in range(4)])
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(f"# Mine\n\n{BEGIN}\nof old\n{END}\n\nThe end.\n")
+    done = pfgnn("report", "--write", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "Wrote docs/results.md and README.md.\n"), done.stderr
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith(f"# Mine\n\n{BEGIN}\n\n|  | GIN")
+    assert readme.endswith(f"|\n\n{END}\n\nThe end.\n")
+    assert "of old" not in readme
+    for text in (readme, (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")):
+        assert "0.250 ± 0.000" in text
 
 
 def test_curves_of_runs_are_drawn(tmp_path: Path) -> None:
@@ -119,6 +134,8 @@ def test_the_exit_status_tells_how_it_went(
     [
         (["report"], "results must hold records, which `pfgnn reproduce NAME` writes, but it holds none"),
         (["report", "--results", "broken"], "broken/table2/gin.json must hold JSON"),
+        (["report", "table14", "--write"], "--write writes all tables, so it must be given without names of tables"),
+        (["report", "--write", "--results", "good"], "must be a checkout of pfgnn, with README.md and docs/"),
     ],
 )
 def test_wrong_input_gets_one_sentence_and_leaves_nothing(
@@ -126,8 +143,9 @@ def test_wrong_input_gets_one_sentence_and_leaves_nothing(
 ) -> None:
     (tmp_path / "broken" / "table2").mkdir(parents=True)
     (tmp_path / "broken" / "table2" / "gin.json").write_text("{")
+    write(tmp_path / "good", "table4", "zinc-pna", [run(0, test={"mae": 0.25})])
     done = pfgnn(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["broken"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken", "good"]

@@ -55,6 +55,8 @@ def test_pairs_are_shares_and_false_alarms_add_up() -> None:
     ]
     without_classes = Runs(Path("brec.json"), [run(0, pairs=pair_counts(0, 0, 0, 0, None))])
     assert summary(without_classes, PAIRS[4]) == "-"
+    without_classes.runs[0]["pairs"]["pairs"] = None
+    assert summary(without_classes, PAIRS[0]) == "-"
 
 
 def test_a_record_without_the_number_is_named(csl: Runs) -> None:
@@ -65,7 +67,7 @@ def test_a_record_without_the_number_is_named(csl: Runs) -> None:
         summary(csl, ACCURACY[0])
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("-inf"), 1e300, 10**200])
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), 1e300, 10**200, 10**400])
 def test_a_number_that_cannot_be_averaged_is_named(csl: Runs, value: float) -> None:
     csl.runs[1]["results"]["test"]["scores"]["accuracy"] = value
     with pytest.raises(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from pfgnn.cli.console import Json, console, make_table, print_json
+from pfgnn.cli.console import Json, console, make_table, print_json, say
 from pfgnn.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,29 +51,55 @@ def report(
         typer.Argument(help="Names of tables; by default all tables that have records.", autocompletion=table_names),
     ] = None,
     results: Results = Path("results"),
-    out: Annotated[Path | None, typer.Option(help="Folder to write report.md and its plots to.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write one HTML page and plots of the tables to.")] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write docs/results.md and the table of README.md, in a checkout of pfgnn.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Print tables with the paper's numbers and ours. With --out, write them as Markdown with plots."""
-    from pfgnn.report.tables import markdown, table_lines, table_numbers, tables_with_records
+    """Print tables with the published numbers and ours. With --out and --write, write them as pages."""
+    from pfgnn.report.tables import table_numbers, tables_with_records
 
+    if write and names:
+        raise InputError("--write writes all tables, so it must be given without names of tables")
     chosen = names or tables_with_records(results)
     if not chosen:
         raise InputError(f"{results} must hold records, which `pfgnn reproduce NAME` writes, but it holds none")
     if json:
         print_json({name: table_numbers(results, name) for name in chosen})
-    else:
+    elif not write:
         for name in chosen:
             print_table(results, name)
-    if out is not None:
-        from pfgnn.files import write_atomically
-        from pfgnn.report.plots import plot_table
+    wrote = [*(_write_files(results) if write else []), *(_write_page(results, names, out) if out else [])]
+    if wrote and not json:
+        say(f"Wrote {' and '.join(map(str, wrote))}.")
 
-        parts = [markdown(name, table_lines(results, name), plot_table(results, name, out)) for name in chosen]
-        text = "\n".join(["# The paper's tables and ours\n", *parts])
-        write_atomically(out / "report.md", lambda temporary: temporary.write_text(text))
-        if not json:
-            console.print(f"Wrote {out}/report.md and its plots.", markup=False)
+
+def _write_files(results: Path) -> list[Path]:
+    """Write the generated files of the checkout in the current folder, and return their paths."""
+    from pfgnn.files import write_text
+    from pfgnn.report.result_files import generated_files
+
+    texts = generated_files(results, Path())
+    for path, text in texts.items():
+        write_text(path, text)
+    return list(texts)
+
+
+def _write_page(results: Path, names: list[str] | None, out: Path) -> list[Path]:
+    """Write the HTML page and the plots, and return the page."""
+    from pfgnn.experiments.tables import TABLES, find_table
+    from pfgnn.files import write_text
+    from pfgnn.report.plots import plot_table
+    from pfgnn.report.results_html import PAGE, results_html
+
+    for name in names or []:
+        find_table(name)
+    text = results_html(results, names or list(TABLES))
+    for name in names or TABLES:
+        plot_table(results, name, out)
+    write_text(out / PAGE, text)
+    return [out / PAGE]
 
 
 def curves(

@@ -6,7 +6,7 @@ told apart.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -184,7 +184,16 @@ def summarise(record: Record, dataset: Dataset) -> list[Category]:
     """The table of a record. Pairs that were not compared are left out."""
     assert dataset.pairs is not None
     of_graph = {int(graph): name for name, graphs in dataset.splits.items() for graph in graphs}
-    of_pair = [of_graph.get(int(first), dataset.name) for first, _ in dataset.pairs]
+    return count_categories(record, [of_graph.get(int(first), dataset.name) for first, _ in dataset.pairs])
+
+
+def count_categories(record: Record, of_pair: Sequence[str]) -> list[Category]:
+    """As :func:`summarise`, where the dataset is not at hand.
+
+    Args:
+        record: The record.
+        of_pair: The category of each pair of the dataset.
+    """
     most = record["settings"]["steps"] if "settings" in record else record["steps"]
     table = []
     for name in dict.fromkeys(of_pair):

@@ -23,6 +23,9 @@ caption { text-align: left; color: #555; font-size: .9rem; padding-bottom: .3rem
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 td.number, th.number { text-align: right; } td.number { white-space: nowrap; }
 td:first-child, th:first-child { min-width: 5rem; } tr.own td { font-weight: 600; background: #f3f6fa; }
+tr:has(+ tr.again) td { border-bottom: 0; padding-bottom: 0; } section table { font-size: .9rem; }
+section th.number { white-space: nowrap; } section :is(th, td) { padding: .2rem .5rem; }
+section tbody:has(tr.again) td:nth-child(2) { min-width: 11rem; }
 td small { display: block; font-weight: 400; color: #555; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: 1.2rem;
   align-items: start; }
@@ -33,11 +36,15 @@ figure { margin: 0; min-width: 0; break-inside: avoid; }
 figure svg { width: 100%; height: auto; } figcaption { font-size: .9rem; color: #333; }
 pre { background: #f6f6f6; padding: .7rem; white-space: pre-wrap; font-size: .85rem; }
 code { background: #f6f6f6; padding: 0 .2rem; }
-@media (max-width: 40rem) { .wide td:first-child, .wide th:first-child { position: sticky; left: 0; background: white;
+@media (max-width: 40rem) { caption { max-width: calc(100vw - 2.5rem); }
+  .wide td:first-child, .wide th:first-child { position: sticky; left: 0; background: white;
   min-width: 7rem; } .wide tr.own td:first-child { background: #f3f6fa; } th, td { padding: .25rem .4rem; }
-  td.number small { white-space: normal; } }
+  td.number small { white-space: normal; } section tbody:has(tr.again) td:nth-child(2) { min-width: 6rem; }
+  section .wide :is(th, td) { padding: .2rem .3rem; } section .wide :is(th, td):first-child { min-width: 4.5rem; } }
 @media print { body { font-size: 10pt; max-width: none; padding: 0; } h2, h3, caption, thead { break-after: avoid; }
-  tr, .wide:has(tr:nth-child(-n + 12):last-child) { break-inside: avoid; } pre { columns: 2; } }
+  tr, .wide:has(tr:nth-child(-n + 12):last-child) { break-inside: avoid; } pre { columns: 2; }
+  .wide { overflow: visible; } section table { font-size: 7pt; } section :is(th, td) { padding: .1rem .25rem; }
+  section tbody:has(tr.again) td:nth-child(2) { min-width: 0; } section td.number { white-space: normal; } }
 """
 # Nothing may be loaded and no script may run, whatever a text holds.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -58,17 +65,27 @@ def element(tag: str, *content: object, **attributes: str) -> Html:
     return Html(f"<{tag}{given}>{''.join(map(text, content))}</{tag}>")
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "", own: int | None = None) -> Html:
-    """A table. Cells that are numbers, or begin like one, stand on the right.
+def table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    caption: str = "",
+    own: int | None = None,
+    numbers: bool = True,
+) -> Html:
+    """A table. Cells that are numbers, or begin like one, stand on the right. A row without its first cell goes on.
 
     Args:
         header: Titles of the columns.
         rows: The cells.
         caption: Text above the table.
         own: Number of the row that is set off; None for none.
+        numbers: False if no column holds numbers alone, so that long cells may be broken.
     """
     cells = [list(map(text, row)) for row in rows]
-    right = [all(re.match(r"[-+−±]? ?[\d.]|–|$", row[place]) for row in cells) for place in range(len(header))]
+    right = [
+        numbers and all(re.match(r"[-+−±]? ?[\d.]|–|not run|$", row[place]) for row in cells)
+        for place in range(len(header))
+    ]
 
     def line(tag: str, row: Sequence[object]) -> list[Html]:
         return [element(tag, cell, **({"class_": "number"} if right[i] else {})) for i, cell in enumerate(row)]
@@ -76,7 +93,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], caption: str 
     head = element(
         "thead", element("tr", *(Html(cell.replace("<th", '<th scope="col"')) for cell in line("th", header)))
     )
-    body = [element("tr", *line("td", row), **({"class_": "own"} if i == own else {})) for i, row in enumerate(cells)]
+    kinds = ["own" if i == own else "" if row[0] else "again" for i, row in enumerate(cells)]
+    body = [
+        element("tr", *line("td", row), **({"class_": kind} if kind else {}))
+        for row, kind in zip(cells, kinds, strict=True)
+    ]
     above = [element("caption", caption)] if caption else []
     return element("div", element("table", *above, head, element("tbody", *body)), class_="wide")
 

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from pfgnn.experiments.rows import Row
 from pfgnn.experiments.tables import TABLES, find_table
+from pfgnn.report.grids import gather_grids
+from pfgnn.report.heat_maps import draw_heat_maps
 from pfgnn.report.picture import save_picture
 from pfgnn.report.published import PUBLISHED
 from pfgnn.report.results import read_results, values
@@ -43,16 +44,14 @@ def plot_table(results: Path, name: str, folder: Path) -> list[str]:
         return []
     pictures = [f"{name}.png"]
     _plot_dots(panels, find_table(name).title, folder / pictures[0])
-    cells = [row for row in TABLES[name].rows if row.grid]
-    if len({row.grid[1] for row in cells if row.grid}) == 1:
+    if lines := draw_lines(results, name):
         pictures.append(f"{name}-particles.png")
-        _plot_lines(find_table(name).title, cells, panels, folder / pictures[-1])
+        save_picture(lines, folder / pictures[-1])
         return pictures
-    for grid in dict.fromkeys(row.grid[0] for row in cells if row.grid):
-        rows = [row for row in cells if row.grid and row.grid[0] == grid]
-        if any(row.title in dots for dots in panels.values() for row in rows):
-            pictures.append(f"{name}-{grid.lower()}.png")
-            _plot_grid(name, rows, panels, folder / pictures[-1])
+    for grid in gather_grids(results, name):
+        if np.isfinite(grid.ours).any():
+            pictures.append(f"{grid.name}.png")
+            save_picture(draw_heat_maps(grid), folder / pictures[-1])
     return pictures
 
 
@@ -106,10 +105,21 @@ def _plot_dots(panels: Panels, title: str, path: Path) -> None:
     save_picture(figure, path)
 
 
-def _plot_lines(title: str, rows: list[Row], panels: Panels, path: Path) -> None:
-    """Draw a line for each grid: the mean of the runs by K, and a dot for each run. All rows have the same T."""
+def draw_lines(results: Path, name: str) -> Figure | None:
+    """Draw a line for each grid: the mean of the runs by K, and a dot for each run.
+
+    None if the rows have no grid, or several T.
+
+    Args:
+        results: Folder of the records.
+        name: Name of the table.
+    """
+    rows = [row for row in find_table(name).rows if row.grid]
+    panels = gather_panels(results, name)
+    if not panels or len({row.grid[1] for row in rows if row.grid}) != 1:
+        return None
     column = rows[0].measures[0].column
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = Figure(figsize=(4.6, 3.6), layout="constrained")
     axes = figure.subplots()
     for place, grid in enumerate(dict.fromkeys(row.grid[0] for row in rows if row.grid)):
         points = [
@@ -129,36 +139,4 @@ def _plot_lines(title: str, rows: list[Row], panels: Panels, path: Path) -> None
     axes.grid(color="0.9")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
-    figure.suptitle(title)
-    save_picture(figure, path)
-
-
-def _plot_grid(name: str, rows: list[Row], panels: Panels, path: Path) -> None:
-    """Draw the paper's grid beside ours (means of the runs), one row for each T and one column for each K.
-
-    A cell that was not run is empty.
-    """
-    column = rows[0].measures[0].column
-    steps, particles = (sorted({row.grid[axis] for row in rows if row.grid}) for axis in (1, 2))
-    grids: dict[str, npt.NDArray[np.float64]] = {
-        side: np.full((len(steps), len(particles)), np.nan) for side in ("paper", "ours")
-    }
-    for row in rows:
-        assert row.grid is not None
-        cell = steps.index(row.grid[1]), particles.index(row.grid[2])
-        paper, dots = paper_number(name, row, column), panels[column].get(row.title)
-        grids["paper"][cell] = np.nan if paper is None else paper
-        grids["ours"][cell] = np.nan if dots is None else statistics.fmean(dots.ours)
-    low, high = (reduce(np.stack(list(grids.values()))) for reduce in (np.nanmin, np.nanmax))
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
-    for axes, (side, grid) in zip(figure.subplots(1, 2), grids.items(), strict=True):
-        axes.imshow(grid, vmin=low, vmax=high, cmap="viridis", aspect="auto")
-        axes.set(xticks=range(len(particles)), xticklabels=particles, xlabel="K", title=side)
-        axes.set(yticks=range(len(steps)), yticklabels=steps, ylabel="T")
-        for (down, across), number in np.ndenumerate(grid):
-            if np.isfinite(number):
-                dark = number < (low + high) / 2
-                axes.text(across, down, f"{number:.0f}", ha="center", va="center", color="w" if dark else "k")
-    assert rows[0].grid is not None
-    figure.suptitle(f"{rows[0].grid[0]}, {column}, %")
-    save_picture(figure, path)
+    return figure

@@ -1,8 +1,9 @@
 """Reads the records of a table, and summarises the numbers of each row."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pfgnn.errors import InputError, shown
@@ -20,10 +21,12 @@ class Runs(NamedTuple):
     Fields:
         path: The file that they were read from.
         runs: The record of each run.
+        config: Config of all runs, without seed and fold.
     """
 
     path: Path
     runs: list[Record]
+    config: Mapping[str, Any] = MappingProxyType({})
 
 
 def read_results(results: Path, name: str) -> dict[str, Runs]:
@@ -39,7 +42,8 @@ def read_results(results: Path, name: str) -> dict[str, Runs]:
         if path not in known:
             raise InputError(f"{path} must be named after a row of {name}, but there is no row {path.stem}")
     paths = {row.name: row_path(results, name, row) for row in rows}
-    return {row: Runs(path, read_gathered(path).runs) for row, path in paths.items() if path.exists()}
+    found = {row: (path, read_gathered(path)) for row, path in paths.items() if path.exists()}
+    return {row: Runs(path, gathered.runs, gathered.config) for row, (path, gathered) in found.items() if gathered.runs}
 
 
 def values(row: Runs, measure: Measure) -> list[float]:
@@ -48,11 +52,11 @@ def values(row: Runs, measure: Measure) -> list[float]:
     of = numbers(row, measure.of) if measure.of else [1.0] * len(found)
     if measure.of and 0 in of:
         raise InputError(f"{row.path}: {measure.of} must not be 0, because {measure.path} is divided by it")
-    made = [measure.scale * value / whole for value, whole in zip(found, of, strict=True)] if found else []
+    made = [measure.scale * value / whole for value, whole in zip(found, of, strict=True)] if found and of else []
     for run, value in zip(row.runs, made, strict=False):
         if not abs(value) <= LARGEST:  # NaN too
             share = f", divided by {measure.of}," if measure.of else ""
-            raise InputError(f"{_place(row, run)}: {measure.path}{share} must be a number of at most {LARGEST:g}")
+            raise InputError(f"{place(row, run)}: {measure.path}{share} must be a number of at most {LARGEST:g}")
     return made
 
 
@@ -98,14 +102,16 @@ def numbers(row: Runs, path: str) -> list[float]:
             value = value.get(key, MISSING) if isinstance(value, dict) else MISSING
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             came = "it is not there" if value is MISSING else f"it is {shown(value)}"
-            raise InputError(f"{_place(row, run)}: {path} must be a number, but {came}")
+            raise InputError(f"{place(row, run)}: {path} must be a number, but {came}")
         if value is None:
             return []
+        if not abs(value) <= LARGEST:  # NaN too
+            raise InputError(f"{place(row, run)}: {path} must be a number of at most {LARGEST:g}")
         found.append(value)
     return found
 
 
-def _place(row: Runs, run: Record) -> str:
+def place(row: Runs, run: Record) -> str:
     """The file, the seed and the fold of a run, for a message."""
     return f"{row.path}, seed {run['seed']}" + ("" if run["fold"] is None else f", fold {run['fold']}")
 

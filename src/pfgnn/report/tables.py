@@ -1,16 +1,15 @@
 """A table with the paper's numbers and ours: one line for each row and column."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pfgnn.experiments.rows import Measure
+from pfgnn.experiments.rows import Measure, Row
 from pfgnn.experiments.tables import TABLES
 from pfgnn.report.published import PUBLISHED, PublishedRow
 from pfgnn.report.results import Runs, figures, read_results, summary
 
 HEADER = ("row", "column", "paper", "measured", "runs")
-NOT_RUN = "not run"
+NOT_RUN = "not run yet"
 
 
 class Line(NamedTuple):
@@ -39,14 +38,27 @@ class Entry(NamedTuple):
         paper: The paper's row; without cells if the paper has none.
         measure: What we measure; None for a column that only the paper has.
         runs: Our runs of the row; None if there are none.
-        planned: Number of runs of the row; None if it is the paper's only.
+        row: Our row; None if it is the paper's only.
     """
 
     column: str
     paper: PublishedRow
     measure: Measure | None = None
     runs: Runs | None = None
-    planned: int | None = None
+    row: Row | None = None
+
+    def published(self) -> str:
+        """The published number, with its source if it is not the paper's own; a dash if there is none."""
+        number = self.paper.cells.get(self.column, "-")
+        return f"{number} ({self.paper.source})" if self.paper.source and number != "-" else number
+
+    def measured(self) -> str:
+        """Our number; a dash if we do not measure it."""
+        return "-" if self.measure is None else NOT_RUN if self.runs is None else summary(self.runs, self.measure)
+
+    def counts(self) -> tuple[int, int] | None:
+        """How many runs of the row are done, and how many there are in all; None if it is the paper's only."""
+        return None if self.row is None else (len(self.runs.runs) if self.runs else 0, len(self.row.run_keys()))
 
 
 def table_entries(results: Path, name: str) -> list[Entry]:
@@ -61,10 +73,10 @@ def table_entries(results: Path, name: str) -> list[Entry]:
     entries = [Entry(column, row) for row in published.values() if row.title not in ours for column in row.cells]
     for row in TABLES[name].rows:
         paper = published.get(row.title, PublishedRow(row.title, {}))
-        runs, planned = found.get(row.name), len(row.run_keys())
+        runs = found.get(row.name)
         # A row that was not run shows the paper's columns only, or one column if the paper has none.
         shown = [measure for measure in row.measures if runs or measure.column in paper.cells] or row.measures[:1]
-        entries += [Entry(measure.column, paper, measure, runs, planned) for measure in shown]
+        entries += [Entry(measure.column, paper, measure, runs, row) for measure in shown]
         measured = {measure.column for measure in row.measures}
         entries += [Entry(column, paper) for column in paper.cells if column not in measured]
     return entries
@@ -73,10 +85,10 @@ def table_entries(results: Path, name: str) -> list[Entry]:
 def table_lines(results: Path, name: str) -> list[Line]:
     """The lines of a table as text, see :func:`table_entries`."""
     lines = []
-    for column, paper, measure, runs, planned in table_entries(results, name):
-        count = "-" if planned is None else f"{len(runs.runs) if runs else 0} of {planned}"
-        number = "-" if measure is None else NOT_RUN if runs is None else summary(runs, measure)
-        lines.append(Line(paper.title, column, _cell(paper, column), number, count))
+    for entry in table_entries(results, name):
+        done = entry.counts()
+        count = "-" if done is None else f"{done[0]} of {done[1]}"
+        lines.append(Line(entry.paper.title, entry.column, entry.published(), entry.measured(), count))
     return lines
 
 
@@ -89,13 +101,13 @@ def table_numbers(results: Path, name: str) -> list[dict[str, Any]]:
     """
     return [
         {
-            "row": paper.title,
-            "column": column,
-            "paper": _published(paper, column),
-            "measured": None if measure is None or runs is None else figures(runs, measure),
-            "runs": None if planned is None else {"done": len(runs.runs) if runs else 0, "planned": planned},
+            "row": entry.paper.title,
+            "column": entry.column,
+            "paper": _published(entry.paper, entry.column),
+            "measured": None if entry.measure is None or entry.runs is None else figures(entry.runs, entry.measure),
+            "runs": None if (done := entry.counts()) is None else {"done": done[0], "planned": done[1]},
         }
-        for column, paper, measure, runs, planned in table_entries(results, name)
+        for entry in table_entries(results, name)
     ]
 
 
@@ -115,22 +127,3 @@ def tables_with_records(results: Path) -> list[str]:
 def command(name: str) -> str:
     """The command that does the missing runs of a table."""
     return f"pfgnn reproduce {name}"
-
-
-def markdown(name: str, lines: Sequence[Line], pictures: Sequence[str] = ()) -> str:
-    """A table as Markdown, with the command that makes it and with its pictures.
-
-    Args:
-        name: Name of the table.
-        lines: Lines of the table.
-        pictures: File names of the pictures.
-    """
-    cells = [HEADER, tuple("---" for _ in HEADER), *lines]
-    body = "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in cells)
-    shown = "".join(f"\n![{TABLES[name].title}]({picture})\n" for picture in pictures)
-    return f"## {name}: {TABLES[name].title}\n\n`{command(name)}`\n\n{body}\n{shown}"
-
-
-def _cell(row: PublishedRow, column: str) -> str:
-    number = row.cells.get(column, "-")
-    return f"{number} ({row.source})" if row.source and number != "-" else number
