@@ -60,6 +60,8 @@ def write_brec(results: Path, least: dict[int, int | None], alarms: Sequence[int
                     "t2": 99.0 if steps is not None and steps <= T else 1.0,
                     "control_t2": [1.0, 99.0 if pair in alarms else 1.0],
                     "threshold": 50.0,
+                    "published_t2": 99.0 if steps is not None and steps <= T else 1.0,
+                    "published_control_t2": [1.0, 1.0],
                 }
                 for T in range(3)
             ],

@@ -43,14 +43,14 @@ def draw_brec(table: PairTable) -> Figure:
     shades = COLOURS(np.linspace(0.15, 0.85, table.steps + 1))
     for height, line in enumerate(table.lines):
         before = 0.0
-        for T, reached in enumerate(line.by_steps):
+        for T, reached in enumerate(line.by_steps, table.first):
             share = 100 * reached / max(1, line.compared)
             axes.barh(height, share - before, left=before, color=shades[T], height=0.7)
             before = share
         said = f"{line.by_steps[-1]} of {line.compared}" if line.compared else NOT_RUN
         axes.text(before + 1.5, height, said, va="center", fontsize=LETTERS)
-    for T, shade in enumerate(shades):
-        axes.barh(0, 0, color=shade, label=f"T = {T}")
+    for T in range(table.first, table.steps + 1):
+        axes.barh(0, 0, color=shades[T], label=f"T = {T}")
     axes.set(yticks=range(len(table.lines)), yticklabels=[category_title(line.category) for line in table.lines])
     axes.set(xlim=(0, 135), xticks=range(0, 101, 25), ylim=(len(table.lines) - 0.5, -0.5), xlabel="told apart, %")
     axes.spines[["top", "right"]].set_visible(False)

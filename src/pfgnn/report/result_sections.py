@@ -97,22 +97,27 @@ def brec_section(results: Path, links_from: Path) -> Section:
     published = Table(
         "Published", ("model", "pairs of 400"), tuple((row.title, *row.cells.values()) for row in PUBLISHED[FOLDER])
     )
-    ours = [Table(brec_caption(of), brec_header(of.steps), tuple(brec_rows(of.lines, of.steps))) for of in found]
-    empty = Table("Ours", brec_header(BREC_STEPS), tuple(brec_rows(not_compared(), BREC_STEPS)))
+    ours = [
+        Table(brec_caption(of), brec_header(of.first, of.steps), tuple(brec_rows(of.lines, of.first, of.steps)))
+        for of in found
+    ]
+    empty = Table("Ours", brec_header(0, BREC_STEPS), tuple(brec_rows(not_compared(), 0, BREC_STEPS)))
     folders = [results / FOLDER] if found else []
     return Section(
         FOLDER,
         BREC_TITLE,
         (NOTES[FOLDER], _published_note(FOLDER)),
         (*(ours or [empty]), published),
-        f"`pfgnn pairs {FOLDER} --out FILE` makes a record, and goes on with one. {_records(folders, links_from)}",
+        f"`pfgnn pairs {FOLDER} --out FILE` makes a record, and goes on with one; `docs/brec.md` has all commands. "
+        f"{_records(folders, links_from)}",
     )
 
 
 def brec_caption(of: PairTable) -> str:
     """How a record of BREC was made."""
-    how = f"K {of.particles}, {of.draws} draws, {counted(of.seeds, 'seed')}" if of.draws != NONE else "in the limit"
-    return f"Ours, `{of.name}`: T ≤ {of.steps}, {how}, {of.device}"
+    drawn = f"{of.how}, K {of.particles}, {of.draws} draws, {counted(of.seeds, 'seed')}"
+    how = drawn if of.draws != NONE else "in the limit"
+    return f"Ours, `{of.name}`: T {'≤' if of.first < of.steps else '='} {of.steps}, {how}, {of.device}"
 
 
 def _detail_table(entries: Sequence[Entry], caption: str) -> Table:
