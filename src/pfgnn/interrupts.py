@@ -102,10 +102,9 @@ def time_limit(seconds: float) -> Iterator[Callable[[float], None]]:
     if math.isinf(seconds):
         yield lambda seconds: None
         return
-    stop = _TimeUp()
-    with handled(stop, *ALARM):
-        if not ALARM or signal.getsignal(*ALARM) is not stop:
-            raise InputError("a limit of time must be set in the main thread of a system with SIGALRM that is free")
+    if not _in_main_thread() or not ALARM or signal.getsignal(*ALARM) != signal.SIG_DFL:
+        raise InputError("a limit of time must be set in the main thread, where SIGALRM exists and nobody else uses it")
+    with handled(_TimeUp(), *ALARM):
         _set_alarm(seconds)
         try:
             yield _set_alarm

@@ -1,5 +1,6 @@
 """A reproduction with a limit of time stops with checkpoints, and the next one goes on."""
 
+import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +10,12 @@ from tests.experiments.reproduce_samples import Stage
 
 from pfgnn.errors import InputError
 from pfgnn.experiments import budget
+from pfgnn.experiments.budget import Budget
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import config_mapping
+from pfgnn.experiments.plan import plan
 from pfgnn.experiments.reproduce import Progress
+from pfgnn.experiments.run_process import RunProcess, stop
 from pfgnn.experiments.run_progress import Running
 from pfgnn.files import write_json
 from pfgnn.training.checkpoint_file import LAST, read_checkpoint
@@ -74,16 +78,45 @@ def test_a_run_that_ends_while_it_is_stopped_counts(
 ) -> None:
     stage.stub(monkeypatch)
 
-    def stop(processes: list[object]) -> None:
+    def wait(processes: list[object]) -> None:
         for process in processes:
             process.wait()  # type: ignore[attr-defined]
 
-    monkeypatch.setattr("pfgnn.experiments.reproduce.stop", stop)
+    monkeypatch.setattr("pfgnn.experiments.reproduce.stop", wait)
     monkeypatch.setattr("time.sleep", lambda seconds: setattr(clock, "late", True))  # after the start
     seen: list[Progress] = []
     assert stage.reproduce(rows=["b"], seeds=1, minutes=1, progress=seen.append) == []
     assert seen[-1] == Progress(1, 0, 0, 1)
     assert stage.keys("b") == [(0, 0)]
+
+
+def test_a_process_has_started_when_it_writes_its_config(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.stub(monkeypatch, seed_0="hang")
+    configs = stage.folder / "configs"
+    job = plan(["tiny"], out=stage.folder / "results", runs=stage.folder / "runs", configs=configs)[0]
+    job.directory.mkdir(parents=True)
+    (job.directory / "config.yaml").touch()
+    os.utime(job.directory / "config.yaml", (0, 0))  # of an earlier packet
+    run = RunProcess(job, configs, "cpu", 1)
+    try:
+        assert not run.begins_to_train()
+        (job.directory / "config.yaml").write_text("")
+        assert run.begins_to_train()
+        assert not run.begins_to_train()  # it is told once
+    finally:
+        stop([run.process])
+    assert run.has_ended()
+    assert run.was_stopped()
+
+
+def test_the_time_of_a_start_is_measured(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.stub(monkeypatch)
+    noted: list[float] = []
+    monkeypatch.setattr(Budget, "note_start", lambda self, begun: noted.append(begun))
+    monkeypatch.setattr(RunProcess, "begins_to_train", lambda self: len(noted) == 1)
+    stage.reproduce(rows=["b"], seeds=1)
+    assert len(noted) == 2  # the command, and the run
+    assert noted[0] < noted[1]
 
 
 @pytest.mark.slow
