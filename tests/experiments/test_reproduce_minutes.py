@@ -18,6 +18,7 @@ from pfgnn.experiments.reproduce import Progress
 from pfgnn.experiments.run_process import RunProcess, stop
 from pfgnn.experiments.run_progress import Running
 from pfgnn.files import write_json
+from pfgnn.interrupts import Stopped
 from pfgnn.training.checkpoint_file import LAST, read_checkpoint
 
 LATE = 1e6
@@ -151,11 +152,11 @@ def test_the_alarm_is_off_after_each_run_and_other_signals_get_through(
     def run(config: Config, directory: Path, **options: object) -> None:
         left.append(signal.getitimer(signal.ITIMER_REAL)[0])
         if config.seed == 1:
-            raise KeyboardInterrupt
+            raise Stopped(signal.SIGTERM)
         write_json(directory / "record.json", {"config": config_mapping(config), "seed": config.seed, "results": {}})
 
     monkeypatch.setattr("pfgnn.experiments.run.run", run)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         stage.reproduce(rows=["b"], jobs=1, minutes=1)
     assert len(left) == 2
     assert all(0 < seconds <= 60 for seconds in left)
