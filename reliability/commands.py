@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, get_args, get_origin, get_type_hints
+from zipfile import ZipFile
 
 import typer
 import yaml
@@ -188,6 +189,22 @@ def records(rng: Random, samples: Path, folder: Path) -> bool:
     return pfgnn("report", source.parent.name, "--results", folder)
 
 
+def bundles(rng: Random, samples: Path, folder: Path) -> bool:
+    """`pfgnn unbundle` reads a changed bundle, or a whole one with a changed file."""
+    path, files = folder / "bundle.zip", folder / "files"
+    with ZipFile(samples / path.name) as archive:
+        archive.extractall(files)
+    _changed(rng, chosen := rng.choice(sorted(files.rglob("*.*"))), chosen)
+    with ZipFile(path, "w") as archive:
+        for file in files.rglob("*.*"):
+            archive.write(file, file.relative_to(files))
+    given = path if rng.random() < 0.7 else _changed(rng, samples / path.name, path)
+    done = pfgnn("unbundle", given, "--runs", folder / "runs", "--results", folder / "results")
+    if not done and ((folder / "runs").exists() or (folder / "results").exists()):
+        raise Wrong("the command failed, but it wrote something")
+    return done
+
+
 def arguments(rng: Random, samples: Path, folder: Path) -> bool:
     """Any command with odd values of its arguments and options."""
     odd = [str(value) for value in VALUES if "\x00" not in str(value)]
@@ -211,7 +228,9 @@ def arguments(rng: Random, samples: Path, folder: Path) -> bool:
         "data": [rng.choice(("list", "info", "verify")), "csl", "--root", folder],
         "demo": ["--steps", 0, "--particles", 2, "--updates", 2, "--seed", 1, "--out", folder / "demo"],
         "train": [samples / "config.yaml", "--out", folder / "run", "--set", "model.width=4", "--device", "cpu"],
-        "reproduce": ["table2", "--results", folder, "--runs", folder / "runs", "--jobs", 1, "--row", "none"],
+        "reproduce": ["table2", "--results", folder, "--runs", folder / "runs", "--minutes", 0.05, "--row", "none"],
+        "bundle": [folder / "b.zip", "table2", "--runs", samples / "runs", "--results", folder, "--most", 16],
+        "unbundle": [samples / "bundle.zip", "--runs", folder / "runs", "--results", folder / "results"],
     }
     name = rng.choice(list(commands))
     given = list(commands[name])
@@ -277,4 +296,4 @@ def _changed(rng: Random, source: Path, path: Path) -> Path:
 
 
 FILES = (convert, packed, inspect, fit, predict, explain_run, explore, diagnose)
-TARGETS = (*FILES, config_file, settings, run_files, records, arguments)
+TARGETS = (*FILES, config_file, settings, run_files, records, bundles, arguments)

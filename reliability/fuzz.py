@@ -75,12 +75,13 @@ def try_input(seed: int, number: int, samples: Path) -> tuple[str, bool | None, 
 @contextlib.contextmanager
 def interrupted_after(seconds: float) -> Iterator[None]:
     """Do as if the user pressed Ctrl-C after some seconds."""
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def work(seed: int, numbers: Iterator[int], samples: Path, pipe: Connection) -> None:

@@ -2,11 +2,13 @@
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 
 from pfgnn.data import Dataset
+from pfgnn.experiments.bundle import write_bundle
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.fit import FitOptions, Given, fit
 from pfgnn.experiments.run import run
@@ -57,8 +59,18 @@ def write_samples(folder: Path) -> None:
     )
     (folder / "config.yaml").write_text(CONFIG.replace("own.pfgnn", str(folder / "own.pfgnn")))
     run(read_config(folder / "config.yaml"), folder / "run", device="cpu")
+    _write_bundle(folder)
     molecules = Given(Dataset.from_smiles(MOLECULES, np.arange(len(MOLECULES)) * 0.5))
     fit(molecules, folder / "model", FitOptions(overrides=SMALL, device="cpu", draws=2))
+
+
+def _write_bundle(folder: Path) -> None:
+    """A bundle with a finished run, one to go on with, and records."""
+    row, results = folder / "runs" / "table2" / "gin", Path(__file__).parents[1] / "results"
+    for fold in (0, 1):
+        shutil.copytree(folder / "run", row / f"seed0-fold{fold}")
+    (row / "seed0-fold1" / "record.json").unlink()
+    write_bundle(folder / "bundle.zip", ["table2"], runs=folder / "runs", results=results)
 
 
 def _write_tu(folder: Path) -> None:

@@ -1,15 +1,20 @@
 """Signals that wait until it is safe to stop."""
 
+import contextlib
+import importlib
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from pfgnn import interrupts
-from pfgnn.interrupts import ENDING, Interrupts, Stop, Stopped, blocked, handled
+from pfgnn.errors import InputError
+from pfgnn.interrupts import ALARM, ENDING, Interrupts, Stop, Stopped, blocked, handled, time_limit
 
 STOP = Stop(lambda number: None)
 
@@ -194,3 +199,70 @@ print(child.exitcode)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+needs_alarm = pytest.mark.skipif(not ALARM, reason="Windows has no alarm")
+
+
+@needs_alarm
+def test_a_time_limit_stops_the_block() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(Stopped) as stopped, time_limit(0.01):
+        time.sleep(100)
+    assert stopped.value.number == signal.SIGALRM
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert signal.getsignal(signal.SIGALRM) == before
+
+
+@needs_alarm
+def test_a_time_limit_is_held_back_as_a_signal_is() -> None:
+    done = []
+
+    def work(held: Interrupts) -> None:
+        while held.pending is None:
+            time.sleep(0.001)
+        done.append("saved")
+
+    with time_limit(0.01):
+        assert held_back(work) == signal.SIGALRM
+    assert done == ["saved"]
+
+
+@needs_alarm
+def test_a_time_limit_can_be_set_again_and_comes_again_if_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupts, "AGAIN", 0.01)
+    with time_limit(100) as set_limit:
+        set_limit(-5.0)  # it is over: at once
+        with contextlib.suppress(Stopped):
+            time.sleep(100)
+        with pytest.raises(Stopped):
+            time.sleep(100)
+
+
+@needs_alarm
+def test_an_import_is_not_disturbed_by_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(0.1)\nimported = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(interrupts, "AGAIN", 0.01)
+    with time_limit(0.01):
+        importlib.import_module("slow_to_import")
+        with pytest.raises(Stopped):
+            time.sleep(100)
+    assert sys.modules.pop("slow_to_import").imported
+
+
+@needs_alarm
+def test_a_time_limit_where_none_can_be_set_gets_a_sentence() -> None:
+    said: list[str] = []
+
+    def work() -> None:
+        try:
+            with time_limit(0.01):
+                pass
+        except InputError as error:
+            said.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert said[0].startswith("a limit of time must be set in the main thread")

@@ -1,5 +1,6 @@
-"""Ctrl-C and the signals that end a process, held back while work must not be interrupted."""
+"""Ctrl-C, the signals that end a process, and a limit of time, held back while work must not be interrupted."""
 
+import math
 import os
 import signal
 import sys
@@ -9,9 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from pfgnn.errors import InputError
+
 # SIGHUP, which Windows does not have, comes when a terminal is closed.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 SHOW_CURSOR = "\x1b[?25h"  # a progress bar hides it
+ALARM = (signal.SIGALRM,) if hasattr(signal, "SIGALRM") else ()  # comes when a time is up; not on Windows
+AGAIN = 1.0  # seconds after which an alarm comes again if the exception of the first one got lost
+SOONEST = 0.001  # seconds; an alarm in 0 seconds would be none
 REPEATED = 1.0  # seconds in which a second signal is a copy of the first: a terminal and torchrun both send one
 
 
@@ -71,6 +77,45 @@ def handled(stop: Stop, *numbers: int) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+class _TimeUp(Stop):
+    """A signal handler that raises :class:`Stopped` when a time is up, after the import that is going on, if any."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda number: None)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Handle the alarm."""
+        _set_alarm(AGAIN)
+        if not _importing(frame):
+            raise Stopped(number)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[Callable[[float], None]]:
+    """Raise :class:`Stopped` with the number of SIGALRM in the block when a time is up. It is held back as Ctrl-C is.
+
+    Yields a function that sets another limit, counted in seconds from its call. Use it in the main thread.
+
+    Args:
+        seconds: The limit; infinite for none.
+    """
+    if math.isinf(seconds):
+        yield lambda seconds: None
+        return
+    if not _in_main_thread() or not ALARM or signal.getsignal(*ALARM) != signal.SIG_DFL:
+        raise InputError("a limit of time must be set in the main thread, where SIGALRM exists and nobody else uses it")
+    with handled(_TimeUp(), *ALARM):
+        _set_alarm(seconds)
+        try:
+            yield _set_alarm
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _set_alarm(seconds: float) -> None:
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, SOONEST))
+
+
 @contextmanager
 def blocked() -> Iterator[None]:
     """Hold back Ctrl-C while processes are started. They never get it: the process that started them ends them."""
@@ -114,7 +159,7 @@ class Interrupts:
 
         A second signal, a second or more after the first, is not held back.
         """
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING, *ALARM)}
         replaced = {n: handler for n, handler in handlers.items() if _in_main_thread() and _interrupts(handler)}
         self.pending, self._held = None, True
         for number in replaced:

@@ -57,7 +57,7 @@ def test_what_is_said_about_the_time(
 ) -> None:
     results = gather_some(tmp_path, "connectivity-gin", "model.steps=0")
     places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
-    missing = plan("table14", **places, rows=rows, seeds=seeds)
+    missing = plan(["table14"], **places, rows=rows, seeds=seeds)
     _say_expected(missing, results, 1, "A")
     assert sentence in capsys.readouterr().out
 
@@ -68,7 +68,7 @@ def test_times_of_another_device_are_no_forecast(
 ) -> None:
     results = gather_some(tmp_path, "connectivity-gin", "model.steps=0")
     places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
-    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=seeds), results, 2, "CPU, 1 thread")
+    _say_expected(plan(["table14"], **places, rows=["connectivity-gin"], seeds=seeds), results, 2, "CPU, 1 thread")
     said = capsys.readouterr().out
     assert words in said
     assert "on another device: A. Here it is CPU, 1 thread, and it may take much more or less time." in said
@@ -78,7 +78,7 @@ def test_times_of_another_device_are_no_forecast(
 def test_the_same_name_of_a_cpu_may_be_another_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = gather_some(tmp_path, "connectivity-gin", "model.steps=0", device="CPU, 1 thread")
     places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
-    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=1), results, 1, "CPU, 1 thread")
+    _say_expected(plan(["table14"], **places, rows=["connectivity-gin"], seeds=1), results, 1, "CPU, 1 thread")
     said = capsys.readouterr().out
     assert "as recorded on CPU, 1 thread; that CPU may be faster or slower than this one." in said
 
@@ -90,7 +90,7 @@ def test_without_records_it_is_told_where_times_would_be(
     monkeypatch.chdir(tmp_path / "away")
     gather_some(tmp_path, "connectivity-gin", "model.steps=0")
     places = {"out": Path("elsewhere"), "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
-    _say_expected(plan("table14", **places, rows=["connectivity-pf-gnn"], seeds=1), Path("elsewhere"), 1, "A")
+    _say_expected(plan(["table14"], **places, rows=["connectivity-pf-gnn"], seeds=1), Path("elsewhere"), 1, "A")
     said = capsys.readouterr().out
     assert (
         "No time is recorded for it in elsewhere/ or results/; a checkout of pfgnn has records, so start from" in said
@@ -106,6 +106,8 @@ def test_the_own_device_is_named_as_in_records(threads: int | None, jobs: int, w
     ("arguments", "sentence"),
     [
         (["nope"], "name must be one of table1"),
+        (["table14", "nope"], "name must be one of table1"),
+        (["table14", "--minutes", "0"], "minutes must be more than 0 and at most 1000000, but it is 0"),
         (["table14", "--row", "nope"], "rows must match at least one of"),
         (["table14", "--row", "connectivity-gin", "--device", "gpu"], "device must be one of auto, cpu, cuda"),
     ],
@@ -120,7 +122,7 @@ def test_wrong_input_is_refused_before_any_bar_or_run(tmp_path: Path, arguments:
 def test_jobs_at_a_time_divide_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = gather_some(tmp_path, "connectivity-gin", "model.steps=0")
     places = {"out": results, "runs": tmp_path / "runs", "configs": tmp_path / "configs"}
-    _say_expected(plan("table14", **places, rows=["connectivity-gin"], seeds=4), results, 2, "A")
+    _say_expected(plan(["table14"], **places, rows=["connectivity-gin"], seeds=4), results, 2, "A")
     assert "about 20 min of training and tests with 2 at a time, as recorded on A." in capsys.readouterr().out
 
 

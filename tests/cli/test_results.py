@@ -1,6 +1,8 @@
 """The results commands as a user meets them."""
 
 import re
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from typer.testing import CliRunner
 
 from pfgnn.cli.reproduce import reproduce
 from pfgnn.experiments import reproduce as running
-from pfgnn.experiments.reproduce import Failure
+from pfgnn.experiments.reproduce import Failure, Progress
 from pfgnn.experiments.row_file import read_gathered
 from pfgnn.report.result_files import BEGIN, END
 
@@ -115,7 +117,7 @@ def test_the_exit_status_tells_how_it_went(
     status: int,
     text: str,
 ) -> None:
-    def stand_in(name: str, **options: object) -> list[Failure]:
+    def stand_in(names: list[str], **options: object) -> list[Failure]:
         if isinstance(outcome, KeyboardInterrupt):
             raise outcome
         return outcome
@@ -127,6 +129,33 @@ def test_the_exit_status_tells_how_it_went(
     done = CliRunner().invoke(app, ["table14", "--results", str(tmp_path)])
     assert done.exit_code == status
     assert text in done.output
+
+
+@pytest.mark.parametrize(
+    ("done", "words"), [(1, "1 of 4 runs ended well, 3 are left"), (3, "3 of 4 runs ended well, 1 is")]
+)
+def test_when_the_time_is_up_the_command_that_goes_on_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int, words: str
+) -> None:
+    given = ["table14", "table2", "--minutes", "9", "--row", "*", "--results", str(tmp_path)]
+
+    def stand_in(
+        names: list[str], *, minutes: float, progress: Callable[[Progress], None], **_: object
+    ) -> list[Failure]:
+        assert (names, minutes) == (["table14", "table2"], 9)
+        progress(Progress(done, 0, 0, 4))
+        return []
+
+    monkeypatch.setattr(running, "reproduce", stand_in)
+    monkeypatch.setattr("sys.argv", ["pfgnn", "reproduce", *given])
+    app = typer.Typer()
+    app.command()(reproduce)
+    ended = CliRunner().invoke(app, given)
+    assert ended.exit_code == 0, ended.output
+    assert words in ended.stderr
+    assert f" reproduce {shlex.join(given)}\n" in ended.stderr
+    assert "table14: " in ended.stdout
+    assert "table2: " in ended.stdout
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ finally:
         slow("data convert missing.csv out.pfgnn", 2, "missing.csv: No such file"),
         slow("reproduce table0", 2, "name must be one of table1"),
         slow("reproduce table14 --configs missing", 2, "connectivity.yaml must be a config that can be read"),
+        slow("bundle state.zip", 2, "runs or results must hold runs or records"),
+        slow("unbundle good.yaml", 2, "good.yaml must be a bundle"),
         slow("report", 2, "results must hold records"),
         slow("curves missing", 2, "missing must be a run directory or its metrics.jsonl"),
     ],

@@ -14,7 +14,7 @@ import pytest
 from tests.experiments.run_samples import packed, small, written
 
 from pfgnn.cli.stopping import command_again, going_on
-from pfgnn.experiments import reproduce
+from pfgnn.experiments import run_process
 from pfgnn.experiments.config_file import read_config
 from pfgnn.interrupts import ENDING, Stopped
 from pfgnn.training.checkpoint_file import LAST, read_checkpoint
@@ -194,7 +194,7 @@ def test_a_run_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> 
     process = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
-    monkeypatch.setattr(reproduce, "GRACE", 0.1)
-    reproduce._stop([process])
+    monkeypatch.setattr(run_process, "GRACE", 0.1)
+    run_process.stop([process])
     assert process.returncode == -signal.SIGKILL
     process.stdout.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pfgnn.experiments import reproduce as running
+from pfgnn.experiments import run_process
 from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.reproduce import Failure, reproduce
 from pfgnn.experiments.row_file import read_gathered
@@ -59,7 +59,7 @@ class Stage:
 
     def stub(self, monkeypatch: pytest.MonkeyPatch, **how: str) -> None:
         (self.folder / "stub.py").write_text(STUB)
-        monkeypatch.setattr(running, "PFGNN", (sys.executable, str(self.folder / "stub.py")))
+        monkeypatch.setattr(run_process, "PFGNN", (sys.executable, str(self.folder / "stub.py")))
         records = {}
         for row in self.rows:
             for seed, fold in row.run_keys():
@@ -86,7 +86,7 @@ class Stage:
             "jobs": 2,
             **options,
         }
-        return reproduce("tiny", **options)
+        return reproduce(["tiny"], **options)
 
     def calls(self) -> list[str]:
         path = self.folder / "calls"

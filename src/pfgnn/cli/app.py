@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 import pfgnn
 from pfgnn.cli import data, say_stopped
+from pfgnn.cli.bundle import bundle, unbundle
 from pfgnn.cli.cards import cards, pack
 from pfgnn.cli.compare import compare
 from pfgnn.cli.configs import configs
@@ -51,6 +52,8 @@ COMMANDS = (
     explain_prediction,
     tables,
     reproduce,
+    bundle,
+    unbundle,
     report,
     curves,
     demo,

@@ -12,8 +12,9 @@ from rich.progress import Progress, TaskID
 from pfgnn.cli.bars import NAME, bar_columns, fitting
 from pfgnn.cli.console import console
 from pfgnn.cli.results import Results, print_table, table_names
-from pfgnn.cli.stopping import going_on
+from pfgnn.cli.stopping import going_on, say_again
 from pfgnn.cli.threads import Threads
+from pfgnn.errors import counted
 
 if TYPE_CHECKING:
     from pfgnn.experiments import reproduce as running
@@ -24,13 +25,23 @@ RECORDED = Path("results")  # in the folder of a checkout: where times are looke
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="Name of a table, see `pfgnn tables`.", autocompletion=table_names)],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            help="Names of tables, see `pfgnn tables`, the most important one first; or all.",
+            autocompletion=table_names,
+        ),
+    ],
     results: Results = Path("results"),
     runs: Annotated[Path, typer.Option(help="Folder of the run directories.")] = Path("runs"),
     configs: Annotated[
         Path | None, typer.Option(help="Folder of the configs. By default those that come with pfgnn.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="How many runs at the same time.")] = 1,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Stop after this time, with a checkpoint of each run. The same command goes on."),
+    ] = None,
     row: Annotated[
         list[str] | None, typer.Option(help="Only rows whose name matches a pattern, such as 'sr25-*'. Repeatable.")
     ] = None,
@@ -38,18 +49,22 @@ def reproduce(
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
     threads: Threads = None,
 ) -> None:
-    """Run what is missing in a table, continue what was stopped, and print our numbers beside the paper's.
+    """Run what is missing in tables, continue what was stopped, and print our numbers beside the paper's.
+
+    The tables are run in the order given. Of a table, runs that were begun come first, and then the first seed of every
+    row before the second one of any row. With --minutes, no run is started that would have to stop at once.
 
     Tells first how long the missing runs took when they were recorded, and on which device. These times are read from
     the folder of the records, and from results/ in the current folder, which a checkout of pfgnn has.
     """
     from pfgnn.experiments import reproduce as running
     from pfgnn.experiments.shipped import CONFIGS
+    from pfgnn.experiments.tables import choose_tables
 
     columns = bar_columns("{task.description}", "{task.fields[note]}", elapsed=True)
     bar = Progress(*columns, console=console, speed_estimate_period=float("inf"))
     with going_on(), ExitStack() as shown:
-        bars = _Bars(bar, name)
+        bars = _Bars(bar, " ".join(names))
 
         def begin(missing: "Sequence[Job]") -> None:
             """Show the bar now: all arguments are checked, and there is something to do."""
@@ -58,22 +73,27 @@ def reproduce(
                 shown.enter_context(bar)
 
         failures = running.reproduce(
-            name,
+            names,
             out=results,
             runs=runs,
             configs=configs or CONFIGS,
             jobs=jobs,
             rows=row or (),
             seeds=seeds,
+            minutes=minutes,
             device=device,
             threads=threads,
             begin=begin,
             progress=bars.count,
             watch=bars.watch,
         )
-    print_table(results, name)
+    for name in choose_tables(names):
+        print_table(results, name)
     for failure in failures:
         console.print(f"{failure.run} failed: {failure.reason}", style="red", markup=False, soft_wrap=True)
+    if bars.left:
+        done = f"{bars.done} of {counted(bars.total, 'run')} ended well"
+        say_again(f"The time is up: {done}, {bars.left} {'is' if bars.left == 1 else 'are'} left.")
     if failures:
         raise typer.Exit(1)
 
@@ -135,23 +155,28 @@ def duration(seconds: float) -> str:
 
 
 class _Bars:
-    """A bar for the table, and below it one for each run that is going on.
+    """A bar for the tables, and below it one for each run that is going on.
 
     Args:
         bar: Shows them.
-        name: Name of the table.
+        name: Names of the tables.
     """
 
     def __init__(self, bar: Progress, name: str) -> None:
         self.bar = bar
         self.table = bar.add_task(name, total=None, note="")
         self.runs: dict[str, TaskID] = {}
-        self.ended = 0
+        self.total = self.done = self.ended = 0
+
+    @property
+    def left(self) -> int:
+        """How many runs have not ended."""
+        return self.total - self.ended
 
     def count(self, now: "running.Progress") -> None:
         """Show how many runs are done. The bars of runs vanish; those that go on come back with the next news."""
         elsewhere = f", {now.elsewhere} by another command" if now.elsewhere else ""
-        self.ended = now.done + now.failed
+        self.total, self.done, self.ended = now.total, now.done, now.done + now.failed
         self.bar.update(self.table, completed=self.ended, total=now.total, note=f"{now.failed} failed{elsewhere}")
         self._keep(())
 

@@ -27,15 +27,29 @@ def going_on(*options: str, instead_of: Sequence[str] = (), folder: Path | None 
 
     def say(number: int) -> None:
         if os.environ.get("RANK", "0") == "0":  # under torchrun, one of the processes says it
-            # As bytes and not by rich, which would change tabs, and could not print every name of a file.
             if folder is None or folder.exists():
-                said = f"Stopped. Go on with: {command_again(*options, instead_of=instead_of)}"
+                say_again("Stopped.", *options, instead_of=instead_of)
             else:
-                said = f"Stopped before anything was written. Begin again with: {command_again()}"
-            typer.echo(os.fsencode(said), err=True)
+                _echo(f"Stopped before anything was written. Begin again with: {command_again()}")
 
     with last_words(say):
         yield
+
+
+def say_again(said: str, *options: str, instead_of: Sequence[str] = ()) -> None:
+    """Print the command that goes on, on stderr.
+
+    Args:
+        said: What is printed before it.
+        options: See :func:`going_on`.
+        instead_of: See :func:`going_on`.
+    """
+    _echo(f"{said} Go on with: {command_again(*options, instead_of=instead_of)}")
+
+
+def _echo(said: str) -> None:
+    # As bytes and not by rich, which would change tabs, and could not print every name of a file.
+    typer.echo(os.fsencode(said), err=True)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The runs of a table that have to be done, and the records of those that are finished."""
+"""The runs of tables that have to be done, in order, and the records of those that are finished."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +11,9 @@ from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_comparison import check_same
 from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.row_file import Record, gather, read_gathered
-from pfgnn.experiments.rows import Row
-from pfgnn.experiments.run_directory import RECORD
-from pfgnn.experiments.tables import find_table, row_path
+from pfgnn.experiments.rows import Row, run_folder
+from pfgnn.experiments.run_directory import CONFIG, RECORD
+from pfgnn.experiments.tables import TABLES, choose_tables, row_path
 from pfgnn.files import read_json
 
 
@@ -37,47 +37,63 @@ class Job:
 
 
 def plan(
-    name: str, *, out: Path, runs: Path, configs: Path, rows: Sequence[str] = (), seeds: int | None = None
+    names: Sequence[str], *, out: Path, runs: Path, configs: Path, rows: Sequence[str] = (), seeds: int | None = None
 ) -> list[Job]:
-    """The runs of a table that have to be done. Finished runs are gathered here.
+    """The runs of tables that have to be done, the most important one first. Finished runs are gathered here.
+
+    The tables come in the order given. Of a table, runs that were begun come first. All others go over the rows: the
+    first seed and fold of every row, then the second of every row, and so on.
 
     Args:
-        name: Name of the table.
+        names: See :func:`pfgnn.experiments.reproduce.reproduce`.
         out: See :func:`pfgnn.experiments.reproduce.reproduce`.
         runs: See :func:`pfgnn.experiments.reproduce.reproduce`.
         configs: See :func:`pfgnn.experiments.reproduce.reproduce`.
         rows: See :func:`pfgnn.experiments.reproduce.reproduce`.
         seeds: See :func:`pfgnn.experiments.reproduce.reproduce`.
     """
-    table = find_table(name)
     check_positive("seeds", 1 if seeds is None else seeds)
-    chosen = [row for row in table.rows if not rows or any(fnmatchcase(row.name, pattern) for pattern in rows)]
-    if not chosen:
-        names = ", ".join(row.name for row in table.rows)
-        raise InputError(f"rows must match at least one of {names}, but they are {', '.join(rows)}")
-    jobs = []
-    for row in chosen:
-        results = row_path(out, name, row)
-        shared = _without_seed_and_fold(read_config(configs / row.config, row.overrides))
-        gathered = set()
-        if results.exists():
-            found = read_gathered(results)
-            check_same(found.config, shared, results)
-            gathered = found.run_keys()
-        for seed, fold in row.run_keys():
-            if (seeds is None or seed < seeds) and (seed, fold) not in gathered:
-                job = _job(row, seed, fold, row_path(runs, name, row).with_suffix(""), configs, results)
-                if not gather_if_finished(job):
-                    jobs.append(job)
-    return jobs
+    tables = {name: _matching(TABLES[name].rows, rows) for name in choose_tables(names)}
+    if not any(tables.values()):
+        known = ", ".join(row.name for name in tables for row in TABLES[name].rows)
+        raise InputError(f"rows must match at least one of {known}, but they are {', '.join(rows)}")
+    jobs: dict[Path, Job] = {}  # by directory, because tables share some rows
+    for name, chosen in tables.items():
+        missing = [job for row in chosen for job in _missing(row, name, out, runs, configs, seeds)]
+        for job in sorted(missing, key=_importance):
+            jobs.setdefault(job.directory, job)
+    return list(jobs.values())
+
+
+def _matching(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:
+    return [row for row in rows if not patterns or any(fnmatchcase(row.name, pattern) for pattern in patterns)]
+
+
+def _missing(row: Row, table: str, out: Path, runs: Path, configs: Path, seeds: int | None) -> list[Job]:
+    """The runs of a row that have to be done."""
+    results = row_path(out, table, row)
+    shared = _without_seed_and_fold(read_config(configs / row.config, row.overrides))
+    gathered = set()
+    if results.exists():
+        found = read_gathered(results)
+        check_same(found.config, shared, results)
+        gathered = found.run_keys()
+    folder = row_path(runs, table, row).with_suffix("")
+    left = [key for key in row.run_keys() if (seeds is None or key[0] < seeds) and key not in gathered]
+    jobs = [_job(row, seed, fold, folder, configs, results) for seed, fold in left]
+    return [job for job in jobs if not gather_if_finished(job)]
+
+
+def _importance(job: Job) -> tuple[bool, int, int]:
+    """Sorts the runs of a table: the smallest comes first."""
+    return not (job.directory / CONFIG).exists(), job.config.seed, job.config.data.fold or 0
 
 
 def _job(row: Row, seed: int, fold: int | None, folder: Path, configs: Path, results: Path) -> Job:
     own = (f"seed={seed}",) if fold is None else (f"seed={seed}", f"data.fold={fold}")
     overrides = (*row.overrides, *own)
     config = read_config(configs / row.config, overrides)
-    place = f"seed{seed}" if fold is None else f"seed{seed}-fold{fold}"
-    return Job(row, config, overrides, folder / place, results)
+    return Job(row, config, overrides, folder / run_folder(seed, fold), results)
 
 
 def gather_if_finished(job: Job) -> bool:

@@ -59,6 +59,16 @@ class Row:
         return [(seed, fold) for seed in range(self.seeds) for fold in folds]
 
 
+def run_folder(seed: int, fold: int | None) -> str:
+    """The name of a run's directory in the folder of its row.
+
+    Args:
+        seed: Seed of the run.
+        fold: Fold of the run; None for a dataset with fixed parts.
+    """
+    return f"seed{seed}" if fold is None else f"seed{seed}-fold{fold}"
+
+
 @dataclass(frozen=True)
 class TableSpec:
     """A table.

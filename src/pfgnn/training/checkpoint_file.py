@@ -19,10 +19,12 @@ from torch import Tensor, nn, optim
 
 from pfgnn.errors import InputError
 from pfgnn.files import check_version, reading, write_atomically
+from pfgnn.training.checkpoint_names import BEST as BEST
+from pfgnn.training.checkpoint_names import LAST as LAST
+from pfgnn.training.checkpoint_names import PREVIOUS as PREVIOUS
 
 KIND, VERSION = "pfgnn checkpoint", 1  # a newer pfgnn reads all older versions
 FORMAT = f"{KIND} {VERSION}"
-LAST, PREVIOUS, BEST = "last.safetensors", "previous.safetensors", "best.safetensors"
 
 
 class DamagedCheckpointError(InputError):
