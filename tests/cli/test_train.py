@@ -81,7 +81,7 @@ def test_a_record_that_is_not_met_is_said_to_differ(pfgnn: Command, config: Path
     path.write_text(json.dumps(record))
     status, out, _ = pfgnn("evaluate", "run", "--device", "cpu")
     assert status == 0
-    assert "Compared with the record: different; the record was made on CPU" in out
+    assert "Compared with the record: different, the values by at most 0.1; the record was made on CPU" in out
 
 
 def test_data_that_were_moved_are_asked_for_and_named(
