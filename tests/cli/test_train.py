@@ -145,7 +145,10 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
             "is set to 3; did you mean particles?",
         ),
         (["train", "small.yaml", "--set", "model.width=a"], "model.width must be an integer, but it is 'a'"),
-        (["train", "small.yaml", "--device", "gpu"], "device must be one of auto, cpu, cuda, but it is 'gpu'"),
+        (
+            ["train", "small.yaml", "--device", "gpu"],
+            "device must be one of auto, cpu, cuda, or such as cuda:1",
+        ),
         (
             ["train", "small.yaml", "--set", "training.learning_rate=1e30"],
             "its gradient is no longer finite",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pfgnn.experiments.config import DataConfig
     from pfgnn.training.metrics_file import Status
 
-Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")]
 Imports = Annotated[
     list[str] | None,
     typer.Option(

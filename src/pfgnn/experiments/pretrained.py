@@ -52,7 +52,7 @@ def load_pretrained(name: str, device: str = "auto") -> "TrainedRun":
 
     Args:
         name: Name of the model, see `pfgnn cards`.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
     """
     folder = pretrained_folder(name)
     from pfgnn.experiments.predict import load_run
