@@ -7,7 +7,7 @@ once. Then 20 random splits divide these graphs into halves: one calibrates, the
 part was used in the training, so the halves are as good as new graphs. Writes results/bench/coverage.json; rows of
 other datasets that are there stay.
 
-Without a RUN, three small models are trained first, about ten minutes on a CPU: on ZINC, on molhiv, and on made-up
+Without a RUN, three small models are trained first, about two minutes of one core: on ZINC, on molhiv, and on made-up
 graphs. They are worse than the models of the docs. Coverage is promised for every model, so small ones do.
 """
 
