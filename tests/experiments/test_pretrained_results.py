@@ -12,6 +12,9 @@ from tests.cli.process import pfgnn as command
 from tests.suite import slow
 
 import pfgnn
+from pfgnn.data import Dataset
+from pfgnn.experiments.build import build_model, load_data
+from pfgnn.experiments.finished_run import load_weights
 from pfgnn.experiments.pretrained import CARD, pretrained_models
 from pfgnn.experiments.run_directory import read_record
 from pfgnn.training import checkpoint_file as files
@@ -55,6 +58,26 @@ def test_evaluation_gives_the_recorded_accuracy(name: str, request: pytest.Fixtu
     files.write_checkpoint(path, Checkpoint(mixed, state))
     found = evaluated(folder, tmp_path, "--set", "evaluation.draws=1")
     assert all(found[part] < recorded[part] - 0.2 for part in recorded)
+
+
+@pytest.mark.slow
+def test_a_part_of_the_test_graphs_of_connectivity() -> None:
+    """A whole evaluation takes 40 seconds. All graphs were right there, so those of any part must be right."""
+    trained = pfgnn.load_pretrained("connectivity", "cpu")
+    assert values(read_record(MODELS["connectivity"])) == {"test": 1.0}
+    dataset = load_data(trained.config.data, trained.config.model)
+    graphs = dataset.subset(dataset.splits["test"][:40])
+    assert isinstance(graphs, Dataset)
+
+    def accuracy() -> float:
+        [found] = trained.outputs(graphs, draws=1)
+        return float((found.argmax(1).numpy() == graphs.y[:, 0]).mean())
+
+    assert accuracy() == 1
+    # The control: the first weights of a training. Half of the graphs belong to each class.
+    inputs = load_weights(MODELS["connectivity"], "last").inputs
+    trained.model.load_state_dict(build_model(trained.config.model, inputs, seed=1).state_dict())
+    assert accuracy() < 0.8
 
 
 @pytest.mark.parametrize("name", MODELS)
