@@ -99,6 +99,33 @@ def test_a_split_by_scaffold(pfgnn: Command, molecules: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
+def test_a_column_of_parts(pfgnn: Command, tmp_path: Path) -> None:
+    """Without validation, this part is drawn from the training part, as the calibration part is."""
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    part = ["test" if number % 5 == 0 else "train" for number in range(len(MOLECULES))]
+    rows = [(text, len(text), of) for text, of in zip(MOLECULES, part, strict=True)]
+    path = table(tmp_path / "molecules.csv", [("smiles", "length", "part"), *rows])
+    status, out, err = pfgnn("fit", path, "--split-column", "part", "--out", "model", *QUICK)
+    assert status == 0, err
+    assert "Parts: 48 train, 12 test, as column 'part' names them." in out
+    assert "Graphs: 30 train, 9 validation, 9 calibration, 12 test." in out
+    found = read(tmp_path / "model" / "parts.csv")
+    assert all((row["part"] == "test") == (row["input part"] == "test") for row in found)
+    status, _, err = pfgnn("fit", path, "--out", "model", "--resume", *QUICK)
+    assert status == 0, err  # the training is done, so the option need not be given again
+    for options, said in (
+        (["--split", "scaffold"], "--split must not be given with --split-column, which names the parts"),
+        (["--test-fraction", "0.2"], "--test-fraction must not be given with --split-column"),
+        (["--split-column", "length"], "--target must be another column than that of the parts"),
+    ):
+        status, _, err = pfgnn("fit", path, "--target", "length", "--out", "no", "--split-column", "part", *options)
+        assert (status, said in err) == (2, True), err
+    path.write_text(path.read_text().replace(",test", ",val"))
+    status, _, err = pfgnn("fit", path, "--split-column", "part", "--out", "no", *QUICK)
+    assert "must name test graphs, but it names only train, validation" in err
+    assert not (tmp_path / "no").exists()
+
+
 def test_lines_that_rdkit_refuses(pfgnn: Command, molecules: Path, tmp_path: Path) -> None:
     lines = molecules.read_text().splitlines()
     (tmp_path / "bad.csv").write_text("\n".join([*lines[:5], "bad,C(C,3", "empty,,2", *lines[5:]]))

@@ -17,6 +17,7 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.molecules import scaffold
 from pfgnn.data.shards import Shards, is_folder
 from pfgnn.data.splits import random_split, scaffold_split
+from pfgnn.errors import InputError
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +106,34 @@ def test_molecules_of_one_scaffold_stay_together(tmp_path: Path, monkeypatch: py
     want = scaffold_split([scaffold(of) for of in rows[1:]], (0.6, 0.2, 0.2))
     for name, graphs in want.items():
         np.testing.assert_array_equal(splits[name], graphs)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_column_names_the_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
+    """The column is no target, and rows that could not be read are in no part."""
+    pytest.importorskip("rdkit")
+    monkeypatch.setattr(converting, "LARGE", 32 if large else 1000)
+    parts = [("train", "Test", "", "val")[i % 4] for i in range(40)]
+    rows = [f"{'C1' if i == 4 else 'C' * (1 + i % 7)},{i}.5,{part}\n" for i, part in enumerate(parts)]
+    (tmp_path / "own.csv").write_text("smiles,y,part\n" + "".join(rows))
+    options: dict[str, Any] = {"on_error": "skip", "processes": 1, "split_column": "part"}
+    done = convert_file(tmp_path / "own.csv", tmp_path / "own.pfgnn", **options)
+    assert bool(done.shards) == large
+    assert done.about["parts"] == "9 train, 10 validation, 10 test, as column 'part' names them"
+    dataset = Dataset.open(tmp_path / "own.pfgnn")
+    want = {"train": 0, "validation": 3, "test": 1}
+    for name, graphs in dataset.splits.items():
+        assert {int(y) % 4 for y in dataset.y[graphs, 0]} == {want[name]}
+        np.testing.assert_array_equal(graphs, convert(tmp_path / "own.csv", **options).dataset.splits[name])
+    for wrong, said in (
+        ({"split_column": "prt"}, "has no column 'prt', .* did you mean --split-column part"),
+        ({"split_column": "smiles"}, "--split-column must be another column than that of the SMILES, 'smiles'"),
+        ({"targets": ["part"]}, "--target must be another column than that of the parts, but both are 'part'"),
+        ({"shares": (0.8, 0.1, 0.1)}, "--split must not be given with --split-column, whose column 'part' names"),
+    ):
+        with pytest.raises(InputError, match=said):
+            convert_file(tmp_path / "own.csv", tmp_path / "other.pfgnn", **{**options, **wrong})
+    assert {path.name for path in tmp_path.iterdir()} == {"own.csv", "own.pfgnn"}
 
 
 def test_other_large_files_become_shards_too(tmp_path: Path) -> None:

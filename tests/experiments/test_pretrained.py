@@ -66,6 +66,8 @@ def test_a_card_tells_data_error_parameters_limits_and_licence(shelf: Path, comm
     record = read_record(OLD)
     status, card, _ = command("cards", "tiny")
     error = record["results"]["test"]["value"]
+    assert "before they were rounded to float16" in card
+    assert "evaluate" not in card  # nobody else has the file of its data
     for fact in (
         "old, checksum",
         f"test mae {error:.4g}",
@@ -89,6 +91,19 @@ def test_the_command_predicts_by_name(shelf: Path, command: Command, tmp_path: P
     status, _, errors = command("predict", "tinny", data)
     assert status == 2
     assert "tinny must be a folder or a pretrained model, but it is none; did you mean tiny?" in errors
+
+
+def test_other_commands_take_the_name_too(shelf: Path, command: Command, tmp_path: Path) -> None:
+    """Also if a folder of this name is here, as long as it holds no run."""
+    pack_run(OLD, shelf / "tiny", licence="MIT", limits="a test", half=False)
+    (tmp_path / "tiny").mkdir()
+    status, _, errors = command("evaluate", "tiny", "--device", "cpu")
+    assert (status, "name must be one of csl" in errors) == (2, True)  # the name is found, its data are not
+    status, _, errors = command("explain", "tiny", "CCO", "--device", "cpu")
+    assert "no run is there" not in errors
+    (tmp_path / "tiny" / "config.yaml").touch()
+    status, _, errors = command("evaluate", "tiny")
+    assert "tiny must hold a finished run, but its run has not finished" in errors
 
 
 def test_a_wrong_name_gets_a_sentence(shelf: Path) -> None:

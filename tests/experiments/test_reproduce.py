@@ -213,7 +213,7 @@ def test_a_record_of_another_config_is_a_failure(stage: Stage, monkeypatch: pyte
         ({"rows": ["c*"]}, r"rows must match at least one of a, b, but they are c\*"),
         ({"jobs": 0}, "jobs must be at least 1, but it is 0"),
         ({"seeds": 0}, "seeds must be at least 1, but it is 0"),
-        ({"device": "gpu"}, "device must be one of auto, cpu, cuda, but it is 'gpu'"),
+        ({"device": "gpu"}, "device must be one of auto, cpu, cuda, or such as cuda:1, but it is 'gpu'"),
     ],
 )
 def test_wrong_options_get_a_sentence(stage: Stage, options: dict[str, Any], sentence: str) -> None:

@@ -1,6 +1,8 @@
 """An exported model gives the predictions of the original, also for other sizes than those of the example."""
 
+import logging
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from torch_geometric.data import Batch, Data
 import pfgnn
 from pfgnn.errors import InputError, InputTypeError, MissingPackageError
 from pfgnn.model import GIN, GINE, PFGNN, ByDistance, Distinct, MLPPolicy
+from pfgnn.model.export_onnx import LOGGED, WARNED, quiet
 
 D = 8
 
@@ -83,12 +86,12 @@ def test_what_cannot_be_exported_gets_a_sentence() -> None:
 
 @pytest.mark.slow
 @needs_torch_2_13
-@pytest.mark.filterwarnings("ignore")  # of torch's exporter
-def test_an_onnx_file_has_the_original_predictions(tmp_path: Path) -> None:
+def test_an_onnx_file_has_the_original_predictions(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("onnxscript")
     runtime: Any = pytest.importorskip("onnxruntime")
     model = short().eval()
     pfgnn.export_onnx(model, graphs(6, categories=True), tmp_path / "model.onnx", particles=4, seed=7)
+    assert capfd.readouterr() == ("", "")  # nothing that a user cannot act on
     session = runtime.InferenceSession(tmp_path / "model.onnx")
     for sizes in ((5, 4, 9), (3,), (1,)):
         batch = graphs(*sizes, categories=True)
@@ -96,6 +99,28 @@ def test_an_onnx_file_has_the_original_predictions(tmp_path: Path) -> None:
         want = model(batch, particles=4, seed=7).prediction
         torch.testing.assert_close(torch.from_numpy(found), want, rtol=1e-4, atol=1e-5)
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_only_known_messages_of_the_exporter_are_silenced(caplog: pytest.LogCaptureFixture) -> None:
+    loggers = [logging.getLogger(name) for name in LOGGED]
+    for logger in loggers:
+        logger.addHandler(caplog.handler)  # torch's do not hand messages on
+    try:
+        with quiet():
+            for logger, text in zip(loggers, LOGGED.values(), strict=True):
+                logger.warning(f"{text}. And more")
+                logger.warning("something else")
+            for category in WARNED.values():
+                with pytest.warns(category, match="something else"):
+                    warnings.warn("something else", category, stacklevel=1)
+            warnings.warn("overflow encountered in cast", RuntimeWarning, stacklevel=1)
+        assert {record.getMessage() for record in caplog.records} == {"something else"}
+        caplog.clear()
+        loggers[0].warning(LOGGED[loggers[0].name])
+        assert caplog.records  # afterwards they are shown again
+    finally:
+        for logger in loggers:
+            logger.removeHandler(caplog.handler)
 
 
 def test_onnx_needs_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

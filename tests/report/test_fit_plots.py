@@ -7,6 +7,7 @@ from sklearn.metrics import roc_curve
 from pfgnn.report.fit_certainty_section import chance_error
 from pfgnn.report.fit_plots import (
     calibration_error,
+    plot_coverage,
     plot_histogram,
     plot_parity,
     plot_reliability,
@@ -42,6 +43,23 @@ def test_each_dot_of_probabilities_has_its_number_of_graphs() -> None:
     svg = inline_svg(plot_reliability([(0.2, 0.1, 11), (0.9, 1.0, 13)], "$red$", "molecules"), "a")
     for words in (">11<", ">13<", "predicted probability of $red$", "share of molecules with $red$"):
         assert words in svg
+
+
+@pytest.mark.parametrize("graphs", [1, 9, 400])
+def test_bars_of_shares_are_seen_whole(graphs: int) -> None:
+    """Also where all graphs are covered, or none: no bar leaves 0 to 1, or the plot."""
+    asked, got = np.array([0.5, 0.7, 0.9]), np.array([0.0, 0.9, 1.0])
+    plots = (
+        plot_coverage(asked, got, graphs, "x"),
+        plot_reliability([(p, share, graphs) for p, share in zip(asked, got, strict=True)], "x", "graphs"),
+    )
+    for [axes] in (figure.axes for figure in plots):
+        [(_, caps, _)] = axes.containers
+        ends = np.array([cap.get_ydata() for cap in caps])  # low ones, then high ones
+        assert ((ends >= 0) & (ends <= 1)).all()
+        assert (ends[0] < ends[1]).all()  # also one graph that is covered has a bar
+        low, high = axes.get_ylim()
+        assert ((ends > low) & (ends < high)).all()
 
 
 def test_the_calibration_error_is_the_mean_distance_from_the_line(seed: int) -> None:

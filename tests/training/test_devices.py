@@ -233,8 +233,10 @@ def test_only_threads_of_gloo_are_ended_at_the_exit(backend: str, monkeypatch: p
 
 
 def test_devices_that_are_not_there() -> None:
-    with pytest.raises(ValueError, match="device must be one of auto, cpu, cuda, but it is 'gpu'"):
-        open_devices("gpu")
+    for wrong in ("gpu", "cuda:", "cuda:x", "cuda:-1", "cpu:0", 0):
+        said = f"device must be one of auto, cpu, cuda, or such as cuda:1, but it is {wrong!r}"
+        with pytest.raises(ValueError, match=said):
+            open_devices(wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="precision must be one of float32, tf32, bf16, but it is 'float64'"):
         open_devices("cpu", "float64")
 
@@ -243,3 +245,26 @@ def test_devices_that_are_not_there() -> None:
 def test_without_cuda_it_is_not_taken_silently() -> None:
     with pytest.raises(ValueError, match="device is cuda, but torch sees no CUDA device; take cpu or auto"):
         open_devices("cuda")
+    with pytest.raises(ValueError, match="device is cuda:0, but torch sees no CUDA device; take cpu or auto"):
+        open_devices("cuda:0")
+
+
+def test_a_gpu_with_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a machine with two GPUs, which is made up."""
+    taken: list[torch.device] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    assert [open_devices(name).device.index for name in ("cuda:1", "cuda:0", "cuda", "auto")] == [1, 0, 0, 0]
+    assert [of.index for of in taken] == [1, 0, 0, 0]
+    assert open_devices("cpu").device == torch.device("cpu")
+    with pytest.raises(ValueError, match="device is cuda:2, but torch sees 2 CUDA devices; they are cuda:0 to cuda:1"):
+        open_devices("cuda:2")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="device must be cuda or auto under torchrun, which numbers the GPUs"):
+        open_devices("cuda:1")
+    monkeypatch.undo()
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(ValueError, match="device is cuda:7, but torch sees 1 CUDA device; the only one is cuda:0"):
+        open_devices("cuda:7")

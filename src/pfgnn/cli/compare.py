@@ -20,7 +20,7 @@ def compare(
     level: Annotated[float, typer.Option(help="Largest probability of a false alarm.")] = 1e-6,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the relabellings and the draws.")] = 0,
     seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    device: Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")] = "auto",
     json: Json = False,
 ) -> None:
     """Are two graphs different to PF-GNN? Shows the evidence for T = 0, 1, 2, ... marks, and the exact answer.

@@ -167,6 +167,9 @@ def convert(
             "scaffold:0.8,0.1,0.1, which keeps molecules of one scaffold together."
         ),
     ] = None,
+    split_column: Annotated[
+        str | None, typer.Option(help="CSV: name of the column that says train, validation or test.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of a random --split; by default 0.")] = None,
     processes: Annotated[int | None, typer.Option(min=1, help="Number of processes. By default all cores.")] = None,
 ) -> None:
@@ -203,6 +206,7 @@ def convert(
             labels=labels,
             task=task,
             on_error=on_error,
+            split_column=split_column,
         )
     for key in ("SMILES column", "target column", "labels", "classes", "unknown labels", "parts"):
         if what := done.about.get(key):

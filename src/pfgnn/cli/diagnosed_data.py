@@ -3,12 +3,12 @@
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pfgnn.argument_checks import choose
-from pfgnn.errors import InputError, shown
+from pfgnn.errors import InputError
 from pfgnn.files import ending
 
 if TYPE_CHECKING:
@@ -123,36 +123,18 @@ def _converted(path: Path, folder: Path, options: Options, processes: int, progr
     """
     from pfgnn.data.convert_file import convert_file
     from pfgnn.data.shards import open_packed
-    from pfgnn.data.split_column import read_split_column
 
     path.stat()
-    rejects = folder / "rejects.txt"
     done = convert_file(
         path,
         folder / "converted.pfgnn",
-        rejects=rejects,
         progress=lambda done, total: progress("reading", done, total),
         processes=processes,
         smiles_column=options.smiles_column,
-        targets=options.target or _only_target(path, options),
+        targets=options.target,
         labels=options.labels,
         on_error=options.on_error,
+        split_column=options.split_column,
     )
     dataset = open_packed(folder / "converted.pfgnn")
-    if options.split_column is not None:
-        rejected = [int(line.split(":")[0].removeprefix("line ")) for line in rejects.read_text().splitlines()]
-        dataset = replace(dataset, splits=read_split_column(path, options.split_column, rejected))
     return Opened(dataset, path.name, done.rejected)
-
-
-def _only_target(path: Path, options: Options) -> list[str] | None:
-    """The only column of a CSV file that is neither the SMILES nor the parts; None to let the conversion choose."""
-    from pfgnn.data.table_file import TABLES, open_table
-
-    if options.split_column is None:
-        return None
-    if ending(path) not in TABLES:
-        raise InputError(f"--split-column is for CSV files, but {path} ends in {shown(path.suffix)}")
-    header = open_table(path).header
-    others = [name for name in header if name not in (options.smiles_column, options.split_column)]
-    return others if len(others) == 1 else None

@@ -11,7 +11,7 @@ from rich.progress import Progress
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, errors, make_table
 from pfgnn.cli.threads import Threads, use_threads
-from pfgnn.cli.train import Device, Directory
+from pfgnn.cli.train import Device, Model
 from pfgnn.errors import InputError, shown
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 
@@ -23,7 +23,7 @@ ROUNDING = 1e-6  # a difference below this share of the prediction is only round
 
 
 def explain(
-    directory: Directory,
+    directory: Model,
     graph: Annotated[
         str,
         typer.Argument(help="A SMILES, a graph in graph6, or a file as for `predict`; see --number."),
@@ -51,9 +51,11 @@ def explain(
     threads: Threads = None,
 ) -> None:
     """Show which vertices and edges a prediction depends on: how much it changes without each, with its noise."""
+    from pfgnn.experiments.pretrained import find_model
     from pfgnn.experiments.run_directory import read_record
 
     check_draws(draws, particles)
+    directory = find_model(directory)
     read_record(directory)
     if picture is not None and picture.suffix != ".svg":
         raise InputError(f"picture must end in .svg, but it is {picture}")

@@ -14,7 +14,7 @@ from pfgnn.errors import InputError, counted
 def explore(
     path: Annotated[Path, typer.Argument(help="File of graph6 or sparse6 (.g6, .s6) or SMILES (.smi, .smiles).")],
     out: Annotated[Path, typer.Option(help="Page to write (.html).")] = Path("explore.html"),
-    run: Annotated[Path | None, typer.Option(help="Run directory: show the particles of its model.")] = None,
+    run: Annotated[Path | None, typer.Option(help="Run directory or pretrained model: show its particles.")] = None,
     graphs: Annotated[int, typer.Option(min=1, max=1000, help="Number of graphs to show, from the first.")] = 50,
     seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
 ) -> None:
@@ -25,9 +25,11 @@ def explore(
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"out must end in .html, but it is {out}")
     if run is not None:
+        from pfgnn.experiments.pretrained import find_model
         from pfgnn.experiments.run_directory import read_record
 
-        read_record(run)  # raises at once if there is no finished run
+        model = find_model(run)
+        read_record(model)  # raises at once if there is no finished run
     from pfgnn.report.exact_search import Searcher
     from pfgnn.report.explore import Shown, reads_hydrogens, walk_all, write_page
     from pfgnn.report.explore_input import read_samples
@@ -37,7 +39,7 @@ def explore(
     if run is not None:
         from pfgnn.experiments.predict import load_run
 
-        trained = load_run(run, "cpu")
+        trained = load_run(model, "cpu")
     samples, note = read_samples(path, graphs, trained is not None and reads_hydrogens(trained))
     shown_on = console if console.is_terminal else errors
     with (

@@ -36,6 +36,9 @@ def fit(
         str | None,
         typer.Option(help="How parts are drawn: random or scaffold. A packed file keeps its parts if it has some."),
     ] = None,
+    split_column: Annotated[
+        str | None, typer.Option(help="CSV: name of the column that says train, validation or test.")
+    ] = None,
     task: Annotated[
         str | None, typer.Option(help="classification or regression. By default the targets decide.")
     ] = None,
@@ -86,6 +89,7 @@ def fit(
         {
             "--target": target,
             "--split": split,
+            "--split-column": split_column,
             "--task": task,
             "--smiles-column": smiles_column,
             "--labels": labels,
@@ -103,6 +107,9 @@ def fit(
         for share in command.get(name, []):
             if not 0 <= float(share) < 1:
                 raise InputError(f"{name} must be at least 0 and below 1, but it is {share}")
+    for name in ("--split", "--test-fraction") if split_column is not None else ():
+        if name in command:
+            raise InputError(f"{name} must not be given with --split-column, which names the parts")
     folder = out or path.parent / f"{path.resolve().name.split('.')[0]}-model"
     check_out(folder)
     begun = (resume or resume_previous) and (folder / CONFIG).exists()
@@ -143,9 +150,10 @@ def fit(
                     labels=labels,
                     task=task,
                     on_error=on_error,
+                    split_column=split_column,
                     progress=lambda number, total: bar.update(reading, completed=number, total=total),
                 )
-            if split is None and {"train", "validation", "test"} <= given.dataset.splits.keys():
+            if split is None and (split_column or {"train", "validation", "test"} <= given.dataset.splits.keys()):
                 options = replace(options, split="given")
             plan = plan_fit(given, folder, options)
             _say_data(given)
@@ -170,7 +178,7 @@ def _write_page(folder: Path, device: str) -> None:
 
 def _say_data(given: "Given") -> None:
     """Print what was found in the file."""
-    for key in ("SMILES column", "target column", "labels", "classes", "unknown labels"):
+    for key in ("SMILES column", "target column", "labels", "classes", "unknown labels", "parts"):
         if what := given.dataset.about.get(key):
             said = f"{key[0].upper()}{key[1:]}: {what}."
             console.print(said, highlight=False, soft_wrap=True, markup=False)

@@ -37,7 +37,7 @@ def pairs(
     limit: Annotated[
         bool, typer.Option("--limit", help="Compare exactly, as with infinitely many particles. No draws, no controls.")
     ] = False,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    device: Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")] = "auto",
     threads: Threads = None,
     json: Json = False,
 ) -> None:

@@ -10,7 +10,7 @@ from rich.progress import Progress
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console
 from pfgnn.cli.threads import Threads, use_threads
-from pfgnn.cli.train import Device, Imports
+from pfgnn.cli.train import Device, Imports, Model
 from pfgnn.errors import InputError, counted, shown
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 from pfgnn.workers import MOST_PROCESSES
@@ -24,9 +24,7 @@ REJECTS_SHOWN = 20  # rejected lines that are printed
 
 
 def predict(
-    directory: Annotated[
-        Path, typer.Argument(help="Folder that `pfgnn fit` or `pfgnn train` wrote, or model that `pfgnn cards` lists.")
-    ],
+    directory: Model,
     path: Annotated[
         Path,
         typer.Argument(

@@ -46,7 +46,7 @@ def reproduce(
         list[str] | None, typer.Option(help="Only rows whose name matches a pattern, such as 'sr25-*'. Repeatable.")
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Only this many seeds, from 0.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    device: Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")] = "auto",
     threads: Threads = None,
 ) -> None:
     """Run what is missing in tables, continue what was stopped, and print our numbers beside the paper's.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pfgnn.experiments.config import DataConfig
     from pfgnn.training.metrics_file import Status
 
-Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")]
 Imports = Annotated[
     list[str] | None,
     typer.Option(
@@ -35,6 +35,9 @@ Imports = Annotated[
     ),
 ]
 Directory = Annotated[Path, typer.Argument(help="Run directory of `pfgnn train`, or model folder of `pfgnn fit`.")]
+Model = Annotated[
+    Path, typer.Argument(help="Folder that `pfgnn fit` or `pfgnn train` wrote, or model that `pfgnn cards` lists.")
+]
 
 
 def train(
@@ -92,7 +95,7 @@ def train(
 
 
 def evaluate(
-    directory: Directory,
+    directory: Model,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -107,11 +110,13 @@ def evaluate(
     imports: Imports = None,
 ) -> None:
     """Test a trained model again, and compare the numbers with the recorded ones."""
+    from pfgnn.experiments.pretrained import find_model
     from pfgnn.experiments.run_directory import read_record, read_run_config
 
     overrides = tuple(settings or ())
     if wrong := [override for override in overrides if not override.startswith(("evaluation.", "data.name="))]:
         raise InputError(f"--set can only change evaluation.* and data.name here, but it is {shown(wrong[0])}")
+    directory = find_model(directory)
     recorded = read_record(directory)
     data = read_run_config(directory, overrides).data
     if data.file is not None and not data.file.exists():
@@ -131,8 +136,16 @@ def evaluate(
         return
     print_results(found)
     if same is not None:
-        how = "identical" if same else f"different; the record was made on {recorded['device']}"
+        how = "identical" if same else _difference(found, recorded)
         console.print(f"Compared with the record: {how}.", markup=False)
+
+
+def _difference(found: dict[str, Any], recorded: dict[str, Any]) -> str:
+    """How far results are from those of the record, in words. Another processor rounds differently."""
+    there = recorded["results"]
+    values = [(of["value"], there[part]["value"]) for part, of in found["results"].items() if part in there]
+    most = max((abs(new - old) for new, old in values), default=0.0)
+    return f"different, the values by at most {most:.1g}; the record was made on {recorded['device']}"
 
 
 def check_data(data: "DataConfig") -> None:

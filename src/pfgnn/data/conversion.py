@@ -13,9 +13,11 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.graph_files import Source, read_csv, read_graph6_lines, read_json_lines, read_smiles_with_labels
 from pfgnn.data.label_task import LabelTask, decide_task
 from pfgnn.data.molecules import FEATURES
+from pfgnn.data.split_column import read_split_column
 from pfgnn.data.table_file import SMILES, TABLES
 from pfgnn.errors import InputError, shown
 from pfgnn.files import ending, reading
+from pfgnn.graphs.arrays import IntArray
 
 KINDS = ("csv", "smi", "graph6", "jsonl", "tu")
 ENDINGS = {
@@ -27,6 +29,7 @@ ENDINGS = {
 TASKS = ("classification", "regression")
 ON_ERROR = ("fail", "skip")
 
+Parts = tuple[dict[str, IntArray], dict[str, str]]
 Categories = tuple[tuple[int, ...] | None, tuple[int, ...] | None]
 
 
@@ -40,6 +43,7 @@ class Settings(TypedDict, total=False):
     labels: str | Path | None
     task: str | None
     on_error: str
+    split_column: str | None
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class Conversion:
             classification if there is one column of targets, and its values are texts, or 0, 1, 2, ... without a gap
             and not most of them once. Must be None for a TU folder, whose files determine the task.
         on_error: What to do with a line that cannot be read: fail or skip. An error in a TU folder always fails.
+        split_column: For csv, the column that names the part of each row: train, validation, test, or empty.
     """
 
     path: str | Path
@@ -71,6 +76,7 @@ class Conversion:
     labels: str | Path | None = None
     task: str | None = None
     on_error: str = "fail"
+    split_column: str | None = None
 
     def __post_init__(self) -> None:
         self.file.stat()  # raises the same error for every missing path, whatever its ending
@@ -85,6 +91,7 @@ class Conversion:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {shown(value)}")
         for name, option, given, where in (
             ("targets", "--target", self.targets, ("csv",)),
+            ("split_column", "--split-column", self.split_column, ("csv",)),
             ("labels", "--labels", self.labels, ("graph6", "smi")),
         ):
             if given is not None and self.kind not in where:
@@ -109,7 +116,7 @@ class Conversion:
         """Read the file once, to learn what its lines hold. This is for all kinds but tu."""
         classes = self.task == "classification"
         if self.kind == "csv":
-            return read_csv(self.file, self.smiles_column, self.targets, self.features, classes)
+            return read_csv(self.file, self.smiles_column, self.targets, self.features, classes, self.split_column)
         if self.kind == "smi":
             return read_smiles_with_labels(self.file, self.labels, self.features, classes)
         if self.kind == "graph6":
@@ -130,6 +137,18 @@ class Conversion:
         if not graphs:
             cause = f": all lines were rejected, line {first.line} since {first.reason}" if first else ""
             raise InputError(f"{self.file} must have at least one graph, but it has none{cause}")
+
+    def named_parts(self, rejects: Iterable[Reject]) -> Parts:
+        """The parts that ``split_column`` names, and a note about them. Both are empty without such a column.
+
+        Args:
+            rejects: The rejected lines.
+        """
+        if self.split_column is None:
+            return {}, {}
+        parts = read_split_column(self.file, self.split_column, {reject.line for reject in rejects})
+        sizes = ", ".join(f"{len(part)} {name}" for name, part in parts.items())
+        return parts, {"parts": f"{sizes}, as column {shown(self.split_column)} names them"}
 
     def decide(self, source: Source, labels: Iterable[Array]) -> LabelTask:
         """The task of the labels, see :func:`pfgnn.data.label_task.decide_task`."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
@@ -53,7 +54,9 @@ def convert(
     conversion = Conversion(path, **settings)
     if conversion.kind == "tu":
         return Converted(read_tu(conversion.file), [], [], [])
-    return convert_source(conversion, conversion.source(), progress, processes or available_cores())
+    done = convert_source(conversion, conversion.source(), progress, processes or available_cores())
+    splits, about = conversion.named_parts(done.rejects)
+    return done._replace(dataset=replace(done.dataset, splits=splits, about={**done.dataset.about, **about}))
 
 
 def convert_source(conversion: Conversion, source: Source, progress: Progress | None, processes: int) -> Converted:

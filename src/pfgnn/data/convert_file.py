@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from pfgnn.argument_checks import choose
-from pfgnn.data.conversion import Conversion, Settings, find_categories
+from pfgnn.data.conversion import Conversion, Parts, Settings, find_categories
 from pfgnn.data.convert import Progress, convert_source
 from pfgnn.data.convert_pieces import Piece, Reject, read_pieces
 from pfgnn.data.graph_files import Source
@@ -18,17 +18,14 @@ from pfgnn.data.shard_writer import write_shards
 from pfgnn.data.splits import random_split, scaffold_split
 from pfgnn.data.tu import read_tu
 from pfgnn.data.unfinished import Unfinished
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.files import write_atomically
-from pfgnn.graphs.arrays import IntArray
 from pfgnn.workers import available_cores
 
 LINES, BYTES = 2**16, 2**26  # a shard is full if it has so many lines, or graphs of this size
 LARGE = 2 * LINES  # lines; a file with more becomes a folder of shards
 SHOWN = 20  # rejected lines that are returned
 MOLECULES = ("csv", "smi")  # kinds of files that hold SMILES
-
-Parts = tuple[dict[str, IntArray], dict[str, str]]
 
 
 class Outcome(NamedTuple):
@@ -79,7 +76,10 @@ def convert_file(
     """
     conversion, target = Conversion(path, **settings), Path(out)
     workers = processes or available_cores()
-    draw = partial(_draw_parts, conversion.name, shares, split, seed)
+    draw = partial(_draw_parts, conversion, shares, split, seed)
+    if shares is not None and conversion.split_column is not None:
+        named = shown(conversion.split_column)
+        raise InputError(f"--split must not be given with --split-column, whose column {named} names the parts")
     if split == "scaffold" and conversion.kind not in MOLECULES:
         kinds = " or ".join(MOLECULES)
         raise InputError(
@@ -93,7 +93,7 @@ def convert_file(
         if source.total > LARGE:
             return _convert_large(conversion, source, target, rejects, draw, progress, workers)
         dataset, lines, smiles, *_ = convert_source(conversion, source, progress, workers)
-    splits, about = draw(len(dataset), lambda: smiles)
+    splits, about = draw(len(dataset), lambda: smiles, lines)
     dataset = replace(dataset, splits=splits, about={**dataset.about, **about})
     dataset.save(target)
     write_rejects(rejects, lines)
@@ -105,7 +105,7 @@ def _convert_large(
     source: Source,
     out: Path,
     rejects: str | Path | None,
-    draw: Callable[[int, Callable[[], Iterable[str]]], Parts],
+    draw: Callable[[int, Callable[[], Iterable[str]], Iterable[Reject]], Parts],
     progress: Progress | None,
     processes: int,
 ) -> Outcome:
@@ -128,7 +128,7 @@ def _convert_large(
     conversion.check(unfinished.rejects(), unfinished.graphs)
     decided = conversion.decide(source, unfinished.labels())
     categories = find_categories(source, unfinished.datasets())
-    splits, about = draw(unfinished.graphs, lambda: _all_smiles(source, unfinished.rejects()))
+    splits, about = draw(unfinished.graphs, lambda: _all_smiles(source, unfinished.rejects()), unfinished.rejects())
     decided = decided._replace(about={**decided.about, **about})
     finished = (conversion.finish(dataset, source, decided, categories) for dataset in unfinished.datasets())
     shards = write_shards(out, finished, splits)
@@ -147,25 +147,27 @@ def _all_smiles(source: Source, rejects: Iterable[Reject]) -> Iterator[str]:
 
 
 def _draw_parts(
-    name: str,
+    conversion: Conversion,
     shares: Sequence[float] | None,
     split: str,
     seed: int,
     graphs: int,
     smiles: Callable[[], Iterable[str]],
+    rejects: Iterable[Reject],
 ) -> Parts:
     """The parts of a dataset, and a note about them. Raises an InputError if a part would be empty.
 
     Args:
-        name: Name of the dataset, for the message.
+        conversion: May name a column of parts.
         shares: See :func:`convert_file`.
         split: See :func:`convert_file`.
         seed: See :func:`convert_file`.
         graphs: Number of its graphs.
         smiles: Gives the SMILES of each graph. It is called for a split by scaffold only.
+        rejects: The rejected lines.
     """
     if shares is None:
-        return {}, {}
+        return conversion.named_parts(rejects)
     by_scaffold = choose("split", split, {"random": False, "scaffold": True})
     splits = (
         scaffold_split([scaffold(one) for one in smiles()], shares)
@@ -174,7 +176,7 @@ def _draw_parts(
     )
     sizes = ", ".join(f"{len(part)} {kind}" for kind, part in splits.items())
     if not all(map(len, splits.values())):
-        raise InputError(f"--split needs more graphs, for {graphs} graphs of {name} give: {sizes}")
+        raise InputError(f"--split needs more graphs, for {graphs} graphs of {conversion.name} give: {sizes}")
     return splits, {"parts": f"{sizes}, {'by scaffold' if by_scaffold else f'at random with seed {seed}'}"}
 
 

@@ -64,7 +64,12 @@ class Source(NamedTuple):
 
 
 def read_csv(
-    file: Path, smiles_column: str | None, targets: Sequence[str] | None, features: str, classes: bool
+    file: Path,
+    smiles_column: str | None,
+    targets: Sequence[str] | None,
+    features: str,
+    classes: bool,
+    split_column: str | None = None,
 ) -> Source:
     """Read a table with a column of SMILES and columns of targets. See :func:`pfgnn.data.convert.convert`."""
     table = open_table(file)
@@ -72,8 +77,14 @@ def read_csv(
     smiles = table.place(smiles_column)
     if ending(file) not in SMILES and next(table.read(), None) is None:
         raise InputError(f"{file} must have at least one row below its header, but it has none")
+    other = {smiles_column: "of the SMILES"}
+    if split_column is not None:
+        table.place(split_column, "--split-column")  # raises if it is not there
+        if split_column == smiles_column:
+            raise InputError(f"--split-column must be another column than that of the SMILES, {shown(smiles_column)}")
+        other[split_column] = "of the parts"
     if targets is None:
-        chosen, why = choose_target(table, smiles_column)
+        chosen, why = choose_target(table, list(other))
         names = [chosen]
     else:
         names, why = list(targets), f"{list_columns(targets)}, as you chose"
@@ -82,8 +93,8 @@ def read_csv(
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"each column must occur once in targets, but {shown(name)} is repeated")
-        if name == smiles_column:
-            raise InputError(f"--target must be another column than that of the SMILES, but both are {shown(name)}")
+        if name in other:
+            raise InputError(f"--target must be another column than that {other[name]}, but both are {shown(name)}")
     places = [table.place(name, "--target") for name in names]
     total = 0
 

@@ -65,17 +65,20 @@ class Labels:
         return [_number(cell, name) for cell, name in zip(cells, self.names, strict=True)]
 
 
-def choose_target(table: Table, smiles_column: str) -> tuple[str, str]:
+def choose_target(table: Table, used: Sequence[str]) -> tuple[str, str]:
     """Find the column of the targets if the user does not name one.
+
+    Args:
+        table: The table.
+        used: Columns that hold something else, such as the SMILES.
 
     Returns:
         Its name, and why it is the target.
     """
-    names = [name for name in table.header if name != smiles_column]
+    names = [name for name in table.header if name not in used]
     if not names:
-        raise InputError(
-            f"{table.path} must have at least one target besides column {shown(smiles_column)}, but it has none"
-        )
+        besides = " and ".join(map(shown, used))
+        raise InputError(f"{table.path} must have at least one target besides column {besides}, but it has none")
     places = {name: table.place(name) for name in names}
     columns = {name: Column() for name in names}
     for _, row in table.read():

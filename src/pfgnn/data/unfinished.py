@@ -140,7 +140,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 def _identity(conversion: Conversion) -> dict[str, Any]:
     """What the stored blocks depend on."""
-    settings = ("kind", "smiles_column", "targets", "features", "task")
+    settings = ("kind", "smiles_column", "targets", "features", "task", "split_column")
     files = [conversion.file, *([Path(conversion.labels)] if conversion.labels is not None else [])]
     try:
         rdkit = version("rdkit")

@@ -56,7 +56,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         calibration_fraction: Share of the graphs that are held out to calibrate intervals and probabilities. None as
             for ``validation_fraction``; 0 for no calibration.
         draws: Independent draws that a prediction averages.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         random_state: Seed of the parts, the weights and the draws.
         warm_start: Whether a second call of ``fit`` begins with the weights of the first. Graphs that were given before
             stay in their parts, so that no graph that was trained on is used for calibration.
@@ -228,7 +228,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
         Args:
             path: The folder.
-            device: "cpu", "cuda" or "auto"; None for the device of the fit.
+            device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1"; None for the device of the fit.
             backbone: The module that was the backbone, with any parameters; None if it was a name.
         """
         folder = Path(path)

@@ -85,7 +85,7 @@ def compare_graphs(
         draws: Outputs of each graph that are compared. Each is computed on a fresh relabelling.
         level: Level of all tests together.
         seed: Seed of everything that is drawn.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
     """
     check_positive("steps", steps, least=0, most=MOST_LAYERS)
     check_positive("particles", particles, most=MOST_PATHS)

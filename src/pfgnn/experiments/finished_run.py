@@ -23,7 +23,7 @@ def evaluate_run(directory: Path, *, device: str = "auto", overrides: tuple[str,
 
     Args:
         directory: Run directory.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         overrides: Changes of the config, such as "evaluation.particles=64". Without any, the results are those of the
             record.
 

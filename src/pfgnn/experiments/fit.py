@@ -62,7 +62,7 @@ class FitOptions:
         seed: Seed of the parts and of the training.
         changes: Values of settings by their dotted names, such as {"model.width": 32}.
         overrides: Further changes as text, such as "model.width=32".
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         draws: Draws of each prediction in calibration and test.
         backbone: A module of your own as the backbone, see :func:`pfgnn.experiments.run.run`; None for that of the
             settings. "model.backbone" must then be "given".

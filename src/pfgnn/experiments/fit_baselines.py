@@ -66,7 +66,7 @@ def make_baselines(
     Args:
         folder: Model folder of a finished fit, with a test part.
         smiles: SMILES of all graphs; empty if they are no molecules.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         report: Called during training with the status.
     """
     dataset, config = Dataset.open(folder / DATA), read_run_config(folder)
@@ -157,7 +157,7 @@ def train_backbone(
     Args:
         config: Config of the run that it is compared with.
         folder: Run directory of the backbone.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         report: Called during training with the status.
     """
     alone = backbone_config(config)

@@ -8,7 +8,7 @@ from pfgnn.data.convert import Converted, convert
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.shards import is_folder
 from pfgnn.data.table_file import open_table
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.experiments.fit import Given
 from pfgnn.experiments.prediction_table import Columns
 
@@ -22,6 +22,7 @@ def read_given(
     labels: Path | None = None,
     task: str | None = None,
     on_error: str = "fail",
+    split_column: str | None = None,
     processes: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Given:
@@ -35,12 +36,19 @@ def read_given(
         labels: File of the labels of graph6 and SMILES.
         task: "classification" or "regression"; None to decide by the targets.
         on_error: "fail" or "skip".
+        split_column: Of a table, the column of the parts, which must name train and test; None to draw parts.
         processes: Number of processes that read.
         progress: Called with the number of lines done and of all lines.
     """
     path.stat()  # raises at once if there is no such file
     if path.suffix == ".pfgnn" or is_folder(path):
-        given = {"--target": targets, "--labels": labels, "--task": task, "--smiles-column": smiles_column}
+        given = {
+            "--target": targets,
+            "--labels": labels,
+            "--task": task,
+            "--smiles-column": smiles_column,
+            "--split-column": split_column,
+        }
         for option, value in given.items():
             if value is not None:
                 raise InputError(f"{option} must not be given for a packed file, which has its own, but it is {value}")
@@ -55,10 +63,18 @@ def read_given(
         labels=labels,
         task=task,
         on_error=on_error,
+        split_column=split_column,
     )
+    splits = {} if split_column is None else done.dataset.splits
+    for part in ("train", "test") if split_column is not None else ():
+        if part not in splits:
+            there = ", ".join(splits)
+            raise InputError(
+                f"column {shown(split_column)} of {path} must name {part} graphs, but it names only {there}"
+            )
     column = done.dataset.about.get("SMILES column", "")
     return Given(
-        replace(done.dataset, splits={}),
+        replace(done.dataset, splits=splits),
         done.smiles,
         source=str(path),
         smiles_column=column,

@@ -161,25 +161,24 @@ def _why_empty(part: str, warm: bool) -> str:
 
 
 def keep_parts(dataset: Dataset | Shards, splits: Mapping[str, Array], shares: Shares, seed: int) -> Parts:
-    """The parts of a dataset that has some. The graphs for calibration are drawn from its training part.
+    """The parts of a dataset that has some. What is missing of the others is drawn from its training part.
 
     Args:
         dataset: The graphs.
-        splits: Its parts, which have "train", "validation" and "test".
-        shares: ``calibration`` says how many graphs of the training part are for calibration.
+        splits: Its parts, which have "train" and "test".
+        shares: ``calibration``, and ``validation`` if there is no such part, are shares of the training part.
         seed: Seed of the draw.
     """
     known: Array = np.asarray(~np.isnan(dataset.y).all(1))
-    parts = {name: splits[name][known[splits[name]]] for name in ("train", "validation", "test")}
-    size = Shares(0.0, shares.calibration, 0.0).sizes(len(parts["train"]))
-    drawn = random_split(
-        len(parts["train"]),
-        [size["train"], size[CALIBRATION], 0],
-        seed,
-        labels=_classes(dataset, parts["train"]),
-    )
-    kept = parts | {"train": parts["train"][drawn["train"]], CALIBRATION: parts["train"][drawn["validation"]]}
-    return {name: part for name, part in kept.items() if len(part)}
+    parts = {name: splits[name][known[splits[name]]] for name in ("train", "validation", "test") if name in splits}
+    train = parts["train"]
+    validation = 0.0 if "validation" in parts else shares.validation
+    size = Shares(validation, shares.calibration, 0.0).sizes(len(train))
+    sizes = [size["train"], size[CALIBRATION], size["validation"]]
+    drawn = random_split(len(train), sizes, seed, labels=_classes(dataset, train))
+    kept = {"validation": train[drawn["test"]], **parts}
+    kept |= {"train": train[drawn["train"]], CALIBRATION: train[drawn["validation"]]}
+    return {name: kept[name] for name in ("train", "validation", CALIBRATION, "test") if len(kept[name])}
 
 
 def same_molecules(smiles: Sequence[str]) -> IntArray | None:

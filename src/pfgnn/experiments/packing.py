@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pfgnn.data.catalogue import ENTRIES
 from pfgnn.errors import InputError
 from pfgnn.experiments.calibration import CALIBRATION_FILE
 from pfgnn.experiments.config import Config
@@ -19,6 +20,11 @@ from pfgnn.files import reading, write_atomically, write_json
 from pfgnn.training import checkpoint_file as files
 from pfgnn.training.checkpoint_file import Checkpoint
 
+SAME = "The results are those of the stored weights. Another processor gives them up to rounding."
+ROUNDED = (
+    "The results are those of the weights before they were rounded to float16. With the stored weights they may "
+    "differ a little."
+)
 KEPT = ("model.", "target.")  # tensors that a prediction needs; the state of the optimiser is left out
 
 
@@ -61,7 +67,7 @@ def pack_run(run: Path, folder: Path, *, licence: str, limits: str, half: bool =
 
 
 def model_card(name: str, record: dict[str, Any], config: Config, licence: str, limits: str, stored: str) -> str:
-    """A model card in Markdown: data, error, parameters, limits, licence.
+    """A model card in Markdown: data, results, parameters, limits, licence.
 
     Args:
         name: Name of the model.
@@ -71,11 +77,15 @@ def model_card(name: str, record: dict[str, Any], config: Config, licence: str, 
         limits: For what the model is not meant.
         stored: The dtype of the stored parameters.
     """
-    errors = [f"{part} {of['metric']} {of['value']:.4g}" for part, of in record["results"].items()]
-    model = config.model
+    results = [f"{part} {of['metric']} {of['value']:.4g}" for part, of in record["results"].items()]
+    model, data = config.model, config.data
+    fold = "" if data.fold is None else f", fold {data.fold}"
+    changed = "".join(f"; here with {key} = {value}" for key, value in data.options.items())
+    about = ENTRIES.get(data.name)
     rows = {
-        "data": f"{config.data.name}, checksum {record['data']}",
-        "error": ", ".join(errors) or "not tested",
+        "data": f"{data.name}{fold}, checksum {record['data']}",
+        **({} if about is None else {"what it holds": about.summary + changed, "from": about.citation}),
+        "results": ", ".join(results) or "not tested",
         "parameters": f"{record['parameters']:,}, stored as {stored}",
         "model": f"{model.kind} on {model.backbone}, width {model.width}, T = {model.steps}, K = {model.particles}",
         "trained": f"{record['updates']} updates on {record['device']}, seed {record.get('seed')}",
@@ -84,10 +94,12 @@ def model_card(name: str, record: dict[str, Any], config: Config, licence: str, 
         "licence": licence,
     }
     table = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
-    first = f"Trained on {config.data.name}; {rows['error']}."
-    use = f"```\npfgnn predict {name} new.csv\n```"
-    note = "The error is that of the float32 weights of the run. It holds for graphs like those of the training data."
-    return f"# {name}\n\n{first}\n\n| | |\n|---|---|\n{table}\n\n{note}\n\n{use}\n"
+    first = f"Trained on {data.name}{fold}; {rows['results']}."
+    use = f"pfgnn predict {name} FILE   # new graphs"
+    if about is not None:  # others do not have the data of a file
+        use += f"\npfgnn evaluate {name}       # the results again"
+    notes = f"{SAME if stored == 'float32' else ROUNDED} They hold for graphs like those of the training data."
+    return f"# {name}\n\n{first}\n\n| | |\n|---|---|\n{table}\n\n{notes}\n\n```\n{use}\n```\n"
 
 
 def _without_path(config: Config) -> Config:

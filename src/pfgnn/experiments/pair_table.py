@@ -65,7 +65,7 @@ def compare_pairs(
         dataset: A dataset with pairs. The parts of the dataset are the categories of the table.
         out: Record to write.
         settings: How to compare.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         minutes: Stop after this time; the same call goes on. None for no limit.
         progress: Called after each comparison with the numbers of those done and of all.
     """

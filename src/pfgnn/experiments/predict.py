@@ -51,7 +51,7 @@ class TrainedRun:
 
     Args:
         directory: The run directory of `pfgnn train`, or the model folder of `pfgnn fit`.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         backbone: See :func:`load_run`.
 
     Attributes:
@@ -260,7 +260,7 @@ def load_run(directory: str | Path, device: str = "auto", backbone: nn.Module | 
 
     Args:
         directory: The run directory that `pfgnn train` wrote, or the model folder that `pfgnn fit` wrote.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         backbone: The module that was given as the backbone of the run, with any parameters; None if none was given.
     """
     return TrainedRun(directory, device, backbone)

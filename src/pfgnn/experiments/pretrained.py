@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pfgnn.errors import InputError, nearest, shown
-from pfgnn.experiments.run_directory import RECORD
+from pfgnn.experiments.run_directory import CONFIG, RECORD
 
 if TYPE_CHECKING:
     from pfgnn.experiments.predict import TrainedRun
@@ -23,14 +23,17 @@ def pretrained_models() -> dict[str, Path]:
 
 
 def find_model(path: Path) -> Path:
-    """The folder of a model: the path itself, or a pretrained model of this name if there is no such folder."""
+    """The folder of a model: the path itself, or a pretrained model of this name.
+
+    A folder here with a run comes first. Any other folder, such as one of data, does not hide the model.
+    """
     models = pretrained_models()
-    if path.exists() or str(path) not in models:
-        near = None if path.exists() else nearest(path, models)
-        if near is not None:
-            raise InputError(f"{path} must be a folder or a pretrained model, but it is none; did you mean {near}?")
-        return path
-    return models[str(path)]
+    if str(path) in models and not (path / CONFIG).exists():
+        return models[str(path)]
+    near = None if path.exists() else nearest(path, models)
+    if near is not None:
+        raise InputError(f"{path} must be a folder or a pretrained model, but it is none; did you mean {near}?")
+    return path
 
 
 def pretrained_folder(name: str) -> Path:
@@ -49,7 +52,7 @@ def load_pretrained(name: str, device: str = "auto") -> "TrainedRun":
 
     Args:
         name: Name of the model, see `pfgnn cards`.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
     """
     folder = pretrained_folder(name)
     from pfgnn.experiments.predict import load_run

@@ -83,7 +83,7 @@ def reproduce(
         seeds: Number of seeds to run, from seed 0; None for all.
         minutes: Time after which the runs write a checkpoint and stop; None for no limit. With one job, call this in
             the main thread.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         threads: CPU threads of each run. By default 1, or with one job what OMP_NUM_THREADS says.
         begin: Called once, with all runs that have to be done.
         progress: Called before the first run, after each run, and while other commands do all runs that are left.

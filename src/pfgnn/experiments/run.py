@@ -84,7 +84,7 @@ class Run:
 
         Args:
             config: All settings.
-            device: "cpu", "cuda" or "auto".
+            device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
             check: Called with the checksum of the dataset, to raise an error if it is the wrong one.
             dataset: The dataset; None to load that of the config.
             backbone: The backbone, if it was given as an object.
@@ -180,7 +180,7 @@ def run(
             both.
         backbone: A module of your own as the backbone, as :class:`pfgnn.PFGNN` takes it. It is copied, and the copies
             get new parameters. ``model.backbone`` becomes "given", and :func:`load_run` needs the module again.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         resume: "no" starts a new run, and raises an error if the directory holds a run. "last" continues from the last
             checkpoint, if there is one. "previous" continues from the checkpoint before the last.
         tensorboard: Whether to write the metrics for TensorBoard too.

@@ -1,5 +1,9 @@
 """Export of a trained model to ONNX, so that it runs without torch."""
 
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +18,17 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
     from pfgnn.data.batch import GraphBatch
+
+
+# What is logged, by the name of the logger, and the warnings that are silenced. Each is the beginning of a message.
+LOGGED = {
+    "torch.onnx._internal.exporter._registration": "torchvision is not installed",
+    "onnx_ir._convenience": "Attribute type is ambiguous because it is an empty sequence",
+}
+WARNED: dict[str, type[Warning]] = {
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated": FutureWarning,
+    "overflow encountered in cast": RuntimeWarning,  # the predictions are right all the same
+}
 
 
 def export_onnx(
@@ -36,11 +51,36 @@ def export_onnx(
     except ImportError:
         raise MissingPackageError("onnxscript is not installed; install it, or pfgnn with its extra onnx") from None
     program = export(model, example, particles=particles, seed=seed)
-    made = torch.onnx.export(
-        program, dynamo=True, verbose=False, custom_translation_table={torch.ops.aten.sort.stable: _sort}
-    )
-    assert made is not None
-    write_atomically(Path(path), lambda temporary: made.save(str(temporary)))
+    with quiet():
+        made = torch.onnx.export(
+            program, dynamo=True, verbose=False, custom_translation_table={torch.ops.aten.sort.stable: _sort}
+        )
+        assert made is not None
+        write_atomically(Path(path), lambda temporary: made.save(str(temporary)))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence what torch's exporter and onnx_ir say about their own code, for no user can act on it.
+
+    These are the messages of torch 2.13 and onnx_ir 1.1.0. All others are still shown.
+    """
+    filters = {logging.getLogger(name): _without(text) for name, text in LOGGED.items()}
+    try:
+        for logger, keep in filters.items():
+            logger.addFilter(keep)
+        with warnings.catch_warnings():
+            for text, category in WARNED.items():
+                warnings.filterwarnings("ignore", text, category)
+            yield
+    finally:
+        for logger, keep in filters.items():
+            logger.removeFilter(keep)
+
+
+def _without(text: str) -> Callable[[logging.LogRecord], bool]:
+    """A filter of a logger that leaves out messages that begin with a text."""
+    return lambda record: not record.getMessage().startswith(text)
 
 
 def _sort(values: Any, *, stable: bool = False, dim: int = -1, descending: bool = False) -> Any:

@@ -51,7 +51,7 @@ def _intervals(fitted: Fitted) -> list[Html]:
         drawn = inline_svg(plot_coverage(asked, got, found[0].graphs, name), f"coverage{column}")
         shown += [
             table(["asked", "truth in the interval", "interval"], rows, name),
-            figure(drawn, f"Bars: two standard errors, for {found[0].graphs} test {words.graphs}.", alt),
+            figure(drawn, f"Bars: 95 % intervals, for {found[0].graphs} test {words.graphs}.", alt),
         ]
     if not said:
         return [element("p", f"No {words.graphs} were held out for calibration, so there are no intervals.")]
@@ -81,7 +81,7 @@ def _probabilities(fitted: Fitted) -> list[Html]:
         drawn = inline_svg(plot_reliability(rows, name, words.graphs), f"reliability{number}")
         about = (
             f"{name}: dots on the line mean that the probabilities are right. The number beside a dot is its number of "
-            f"{words.graphs}. Bars: two standard errors."
+            f"{words.graphs}. Bars: 95 % intervals."
         )
         plots.append(figure(drawn, about, f"Share of {words.graphs} with {name}, by its predicted probability"))
     if errors:

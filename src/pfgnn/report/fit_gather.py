@@ -60,7 +60,7 @@ def gather_fitted(folder: Path, baselines: Sequence[Baseline] = (), device: str 
     Args:
         folder: Model folder of a finished fit.
         baselines: Simple models, see :func:`pfgnn.experiments.fit_baselines.make_baselines`.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
     """
     run, dataset, record = TrainedRun(folder, device), Dataset.open(folder / DATA), read_record(folder)
     facts, smiles = run.facts, read_smiles(folder)

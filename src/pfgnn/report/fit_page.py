@@ -24,7 +24,7 @@ def write_fit_page(folder: Path, device: str = "auto", report: Callable[[Status]
 
     Args:
         folder: Model folder of a finished fit.
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         report: Called while the backbone alone is trained, with the status.
     """
     baselines = make_baselines(folder, read_smiles(folder), device, report) if (folder / TEST).exists() else []

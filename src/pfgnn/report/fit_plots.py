@@ -8,6 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pfgnn.experiments.intervals import wilson
 from pfgnn.report.markup import NOT_XML
 
 MOST_POINTS = 2000  # of a plot; more would make the page large, and nobody could tell them apart
@@ -105,15 +106,24 @@ def plot_coverage(asked: Doubles, got: Doubles, graphs: int, name: str) -> Figur
     Args:
         asked: Coverages that were asked for.
         got: Coverages on the test graphs.
-        graphs: Number of test graphs, for the bars: two standard errors.
+        graphs: Number of test graphs, for the bars.
         name: Name of the target.
     """
     figure, axes = _axes()
     axes.plot([0, 1], [0, 1], color=GUIDE, linewidth=1)
-    axes.errorbar(asked, got, 2 * np.sqrt(asked * (1 - asked) / graphs), fmt="o", color=OWN, markersize=4, capsize=2)
-    axes.set(xlim=(0.4, 1.02), ylim=(0.3, 1.02))
+    lowest = _bars(axes, asked, got, np.full(len(got), graphs))
+    axes.set(xlim=(0.4, 1.02), ylim=(min(lowest - 0.02, 0.3), 1.02))
     _label(axes, "coverage asked for", "coverage in the test", name)
     return figure
+
+
+def _bars(axes: Axes, x: Doubles, shares: Doubles, counts: npt.NDArray[np.int64]) -> float:
+    """Draw shares with their 95 % intervals, which never leave 0 to 1. Returns the lowest end."""
+    ends = [wilson(share, count) for share, count in zip(shares.tolist(), counts.tolist(), strict=True)]
+    low, high = np.array(ends).T
+    lengths = np.maximum([shares - low, high - shares], 0.0)  # rounding may make one slightly negative
+    axes.errorbar(x, shares, lengths, fmt="o", color=OWN, markersize=4, capsize=2)
+    return float(low.min())
 
 
 def reliability(p: Doubles, truth: npt.NDArray[np.bool_]) -> list[tuple[float, float, int]]:
@@ -145,7 +155,7 @@ def plot_reliability(rows: Sequence[tuple[float, float, int]], name: str, graphs
     figure, axes = _axes()
     axes.plot([0, 1], [0, 1], color=GUIDE, linewidth=1)
     p, share, count = (np.array(column) for column in zip(*rows, strict=True))
-    axes.errorbar(p, share, 2 * np.sqrt(p * (1 - p) / count), fmt="o", color=OWN, markersize=4, capsize=2)
+    _bars(axes, p, share, count)
     for x, y, n in rows:
         right = x < 0.8  # on the side of the dot where there is more room
         side = "left" if right else "right"

@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ import torch.distributed as distributed
 from torch import Tensor
 
 from pfgnn.argument_checks import choose
-from pfgnn.errors import InputError, LostProcessError, cut
+from pfgnn.errors import InputError, LostProcessError, counted, cut, shown
 
 PRECISIONS = ("float32", "tf32", "bf16")
+GPU = re.compile(r"cuda:\d{1,4}")
 TORCHRUN = {"RANK": 0, "WORLD_SIZE": 1, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1}  # what it sets, or else what holds
 
 
@@ -51,15 +53,23 @@ class Devices:
 
 
 def check_device(device: str) -> str:
-    """The kind of a device, "cpu" or "cuda". Raises an InputError if it is unknown or not there.
+    """The device to take: "cpu", "cuda", or a GPU with its number. Raises an InputError if it is not there.
 
     Args:
-        device: "cpu", "cuda" or "auto".
+        device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
     """
-    choose("device", device, dict.fromkeys(("auto", "cpu", "cuda")))
-    if device == "cuda" and not torch.cuda.is_available():
-        raise InputError("device is cuda, but torch sees no CUDA device; take cpu or auto")
-    return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    known = ("auto", "cpu", "cuda")
+    if not isinstance(device, str) or (device not in known and not GPU.fullmatch(device)):
+        raise InputError(f"device must be one of {', '.join(known)}, or such as cuda:1, but it is {shown(device)}")
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device != "cpu" and not torch.cuda.is_available():
+        raise InputError(f"device is {device}, but torch sees no CUDA device; take cpu or auto")
+    gpus = torch.cuda.device_count()
+    if (number := device.removeprefix("cuda:")) != device and int(number) >= gpus:
+        there = "the only one is cuda:0" if gpus == 1 else f"they are cuda:0 to cuda:{gpus - 1}"
+        raise InputError(f"device is {device}, but torch sees {counted(gpus, 'CUDA device')}; {there}")
+    return device
 
 
 def open_devices(device: str = "auto", precision: str = "float32") -> Devices:
@@ -68,18 +78,20 @@ def open_devices(device: str = "auto", precision: str = "float32") -> Devices:
     Under torchrun each process has one device, and the gradients of a training step are averaged over all processes.
 
     Args:
-        device: "cpu", "cuda" or "auto".
+        device: See :func:`check_device`. A GPU with a number is for a single process.
         precision: "float32", "tf32" or "bf16" (mixed precision). With "tf32", matrix products on GPUs round their
             inputs to 11 bits, also biases that are computed as part of the product. TF32 is a setting of the whole
             process, so the last call decides.
     """
-    kind = check_device(device)
+    own, backend = torch.device(check_device(device)), "gloo"
     choose("precision", precision, dict.fromkeys(PRECISIONS))
     rank, world, local, local_world = (int(os.environ.get(name, number)) for name, number in TORCHRUN.items())
-    own, backend = torch.device(kind), "gloo"
-    if kind == "cuda":
+    if world > 1 and own.index is not None:
+        raise InputError(f"device must be cuda or auto under torchrun, which numbers the GPUs, but it is {device}")
+    if own.type == "cuda":
         gpus = torch.cuda.device_count()
-        own, backend = torch.device(kind, local % gpus), "nccl" if local_world <= gpus else "gloo"  # NCCL never shares
+        backend = "nccl" if local_world <= gpus else "gloo"  # NCCL never shares a GPU
+        own = torch.device("cuda", local % gpus) if own.index is None else own
         torch.cuda.set_device(own)
         torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     if world > 1 and not distributed.is_initialized():
