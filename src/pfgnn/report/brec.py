@@ -90,7 +90,7 @@ def brec_rows(lines: Sequence[PairLine], first: int, steps: int) -> list[tuple[s
         first: Smallest T that is shown.
         steps: Largest T.
     """
-    return [_cells(line, steps + 1 - first) for line in (*lines, _total(lines))]
+    return [_cells(line, steps + 1 - first) for line in (*lines, brec_total(lines))]
 
 
 def not_compared() -> tuple[PairLine, ...]:
@@ -140,7 +140,8 @@ def _read(path: Path) -> PairTable:
         )
 
 
-def _total(lines: Sequence[PairLine]) -> PairLine:
+def brec_total(lines: Sequence[PairLine]) -> PairLine:
+    """All categories as one line."""
     done = [line for line in lines if line.compared]
     controls = [line.controls for line in done if line.controls]
     compared = sum(line.compared for line in done)

@@ -11,6 +11,7 @@ from pfgnn.experiments.rows import Row
 from pfgnn.experiments.tables import find_table
 from pfgnn.files import read_json
 from pfgnn.report.blocks import Table
+from pfgnn.report.brec import brec_total, read_brec
 from pfgnn.report.published import PUBLISHED
 from pfgnn.report.results import Runs, numbers, read_results, summary, values
 from pfgnn.report.run_facts import seeds_done
@@ -81,6 +82,12 @@ def headline(results: Path) -> Table:
             at.pairs("one-setting", "sr25-pf-gnn", "**"),
         ),
         (
+            "BREC, pairs told apart reliably",
+            _brec(results, "no-marks"),
+            "not reported",
+            _brec(results, "trained", "**"),
+        ),
+        (
             "connectivity, 100 training graphs, accuracy",
             at.score("one-setting", "connectivity-gin", 1),
             f"{_printed('table14', 'connectivity, PF-GNN')} %",
@@ -146,6 +153,19 @@ class _Records:
         runs = [self._find(table, name)[1] for name in names]
         found = [number for of in runs if of for number in numbers(of, "parameters")]
         return f"{max(found):,}" if found else NOT_RUN
+
+
+def _brec(results: Path, name: str, mark: str = "") -> str:
+    """The pairs of BREC that a record tells apart, and its false alarms; ``mark`` as in :meth:`_Records.pairs`."""
+    for table in read_brec(results):
+        if table.name == name:
+            of = brec_total(table.lines)
+            if not of.compared or of.controls is None:
+                return NOT_RUN
+            published = f", {of.published} by its own rule" if of.published is not None else ""
+            alarms = f"false alarms {of.controls[1]:,} of {of.controls[0]:,}"
+            return f"{mark}{of.by_steps[-1]} of {of.compared}{mark}{published}; {alarms}"
+    return NOT_RUN
 
 
 def _part(row: Row, runs: Runs) -> str:
