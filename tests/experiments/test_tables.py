@@ -19,6 +19,8 @@ def test_every_table_of_results_is_there() -> None:
         "precision",
         "one-setting",
         "zinc",
+        "molhiv-settings",
+        "qm9-settings",
         "zinc-script",
         "zinc-parts",
         "zinc-particles",

@@ -155,3 +155,4 @@ ERROR_RATIOS = tuple(
     )
 )
 ROC_AUC = (_score("ROC-AUC", "roc_auc"),)
+VALIDATION_ROC_AUC = _score("validation ROC-AUC", "roc_auc", "validation")
