@@ -19,6 +19,7 @@ def test_every_table_of_results_is_there() -> None:
         "precision",
         "one-setting",
         "zinc",
+        "backbones",
         "molhiv-settings",
         "qm9-settings",
         "zinc-script",

@@ -39,6 +39,12 @@ OURS = {
     "table6": {"MPNN", "our method"},
     "table7": {"our method"},
     "table14": {f"{name}, our method" for name in ("connectivity", "planarity", "bipartiteness")},
+    "backbones": {
+        f"{dataset}, {backbone}{filter}"
+        for dataset, backbones in (("SR25", "GCN GAT GNNML1"), ("EXP", "GCN GAT GIN GNNML1"))
+        for backbone in backbones.split()
+        for filter in ("", " + PF")
+    },
     "table16": {"GIN", "our method"},
     "precision": {
         *("CSL, tf32", "CSL, bf16"),

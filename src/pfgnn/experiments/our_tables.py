@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from pfgnn.experiments.rows import (
     ACCURACY,
+    BACKBONES,
     LCC,
     MAE,
     PAIRS,
@@ -133,6 +134,19 @@ def _policies() -> tuple[Row, ...]:
 
 OUR_TABLES: dict[str, TableSpec] = {
     "one-setting": TableSpec("Our method in one setting, %", ONE_SETTING),
+    "backbones": TableSpec(
+        "SR25 and EXP, our method in one setting on four backbones: pairs told apart, %",
+        tuple(
+            row
+            for dataset, config in (("SR25", "ours/sr25"), ("EXP", "ours/exp-pairs"))
+            for title, name in BACKBONES.items()
+            for row in (
+                make_row(f"{dataset}, {title}", config, alone(name), PAIRS),
+                make_row(f"{dataset}, {title} + PF", config, (f"model.backbone={name}",), PAIRS, seeds=3),
+            )
+            if (dataset, title) != ("SR25", "GIN")  # in the table one-setting
+        ),
+    ),
     "zinc": TableSpec(
         "ZINC, our method, mean absolute error",
         (

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pfgnn.experiments.our_tables import in_one_setting
 from pfgnn.experiments.rows import (
     ACCURACY,
+    BACKBONES,
     ERROR_RATIOS,
     FIVE,
     LARGE,
@@ -27,7 +28,6 @@ from pfgnn.experiments.rows import (
     make_row,
 )
 
-BACKBONES = {"GCN": "gcn", "GAT": "gat", "GIN": "gin", "GNNML1": "gnnml1"}
 RNI = {"RNI 12.5 %": 0.125, "RNI 50 %": 0.5, "RNI 87.5 %": 0.875, "RNI": 1.0}
 SHARES = {"100 %": 1.0, "87.5 %": 0.875, "50 %": 0.5, "12.5 %": 0.125}
 PPGN = ("model.kind=ppgn",)

@@ -119,6 +119,8 @@ def _score(column: str, score: str = "accuracy", part: str = "test", scale: floa
     return Measure(column, f"results.{part}.scores.{score}", scale=scale, digits=digits)
 
 
+BACKBONES = {"GCN": "gcn", "GAT": "gat", "GIN": "gin", "GNNML1": "gnnml1"}  # of table 1
+
 # Pairs told apart by both rules, each with its false alarms. They are always reported together.
 PAIRS = (
     Measure("told apart, paper's rule", "pairs.paper_told_apart", "pairs.pairs"),
