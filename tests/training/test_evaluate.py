@@ -10,7 +10,7 @@ from torch import Tensor
 from pfgnn.data.loader import Resident
 from pfgnn.data.relabel import sort_keys
 from pfgnn.data.task import Task
-from pfgnn.model import GIN, PFGNN
+from pfgnn.model import GIN, PFGNN, Distinct, Independent
 from pfgnn.training import evaluate as module
 from pfgnn.training.devices import Devices, open_devices
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
@@ -51,6 +51,28 @@ def test_particles_at_test_differ_from_those_of_training() -> None:
     assert asked == [None, 16, 3]
     assert torch.equal(one, same)
     assert not torch.allclose(one, many)
+
+
+def test_a_prediction_computes_no_more_particles_than_there_are_paths() -> None:
+    asked: list[int | None] = []
+    torch.manual_seed(0)
+    own = PFGNN(GIN(8, layers=1), 2)
+    forward = own.forward
+    own.forward = lambda *a, particles, **k: (asked.append(particles), forward(*a, particles=particles, **k))[1]  # type: ignore
+    data, devices = Resident(graphs()), open_devices("cpu")
+    all_paths = predict(Forward(own, devices, 1000), data, ALL, Draws(7), 0)
+    few = predict(Forward(own, devices, 2), data, ALL, Draws(7), 0)
+    largest = int(data.node_counts.max())
+    assert asked == [largest, 2]
+    asked.clear()
+    own.sample = Independent()  # which draws a path twice, so more particles never come to an end
+    predict(Forward(own, devices, 1000), data, ALL, Draws(7), 0)
+    assert asked == [1000]
+    own.sample = Distinct()
+    with torch.no_grad():
+        whole = own.eval()(Resident(graphs()).collate(ALL), particles=1000).prediction
+    torch.testing.assert_close(all_paths, whole)
+    assert not torch.allclose(all_paths, few)
 
 
 def test_node_level_has_a_row_a_node_in_the_order_of_the_graphs() -> None:

@@ -13,6 +13,7 @@ from pfgnn.data.padding import pad_batch
 from pfgnn.data.relabel import reorder, sort_keys
 from pfgnn.data.task import Task
 from pfgnn.graphs.arrays import IntArray
+from pfgnn.model import PFGNN, Distinct, Top
 from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
 from pfgnn.training.devices import Devices, gather_rows
 from pfgnn.training.finite import check_predictions
@@ -102,10 +103,27 @@ class Forward:
 
     def _predict(self, batch: GraphBatch, seed: Tensor) -> Stages:
         yield from ()  # a device needs nothing from the others
+        K = self.particles
+        if self.replayed is None:  # a replay needs the same shapes for all batches
+            K = useful_particles(self.model, K, batch)
         with self.devices.autocast():
-            output = self.model(batch, particles=self.particles, seed=seed)
+            output = self.model(batch, particles=K, seed=seed)
         prediction: Tensor = output.prediction.float()
         return torch.cat([prediction, output.embedding.float()], -1) if self.embed else prediction
+
+
+def useful_particles(model: nn.Module, particles: int | None, batch: GraphBatch) -> int | None:
+    """K, or fewer if all paths are different: then particles beyond the number of paths have no weight.
+
+    Args:
+        model: As in :class:`Forward`.
+        particles: K; None for the K of the model.
+        batch: The graphs.
+    """
+    if not isinstance(model, PFGNN) or not isinstance(model.sample, Distinct | Top):
+        return particles
+    largest = int(batch.sizes.max())
+    return min(model.particles if particles is None else particles, max(largest, 1) ** model.steps)
 
 
 def predict(
