@@ -11,7 +11,7 @@ from pfgnn.experiments.build import Inputs, build_model
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.fit_command import fit_command
-from pfgnn.experiments.run import Run
+from pfgnn.experiments.open_run import Run
 from pfgnn.experiments.run_directory import CONFIG, read_record, read_run_config
 from pfgnn.files import reading
 from pfgnn.training import checkpoint_file as files
