@@ -16,6 +16,7 @@ from pfgnn.errors import InputError, InputTypeError, MissingPackageError
 from pfgnn.experiments.build import build_model
 from pfgnn.experiments.config import GIVEN, Config
 from pfgnn.experiments.config_file import config_mapping, write_config
+from pfgnn.experiments.forest import train_forest
 from pfgnn.experiments.open_run import Run
 from pfgnn.experiments.resume import compared, resume_training
 from pfgnn.experiments.run_directory import (
@@ -81,6 +82,13 @@ def run(
         there, here = (config_mapping(of) for of in (read_run_config(directory), with_absolute_path(config)))
         files.check_identity(directory / RECORD, there, here)
         return record
+    if config.model.kind == "forest":
+        if any(given is not None for given in (dataset, backbone, start, weights)):
+            raise InputError("dataset, backbone, start and weights must be None with model.kind forest, but one is not")
+        this = Run.open(config, "cpu")
+        with locked(directory):
+            check_new(directory, resume)  # again, for another process may have been faster
+            return train_forest(this, directory)
     this = Run.open(config, device, dataset=dataset, backbone=backbone, weights=weights)
     model = build_model(config.model, this.inputs, config.seed, backbone)
     if start is not None:
