@@ -63,8 +63,8 @@ def _table(of: Table, numbers: bool = True) -> Html:
 
 
 def _in_parts(cell: str) -> Html:
-    """A cell that may be broken before a bracket and the K of the test, and after a time and a semicolon."""
-    parts = [inline(part) for part in re.split(r"(?<= s,) |(?<=;) | (?=\(|test \d)", cell)]
+    """A cell that may be broken before a bracket, before a second number, and after a time or a semicolon."""
+    parts = [inline(part) for part in re.split(r"(?<= s,) |(?<=;) | (?=\(|test \d|to \d)", cell)]
     return parts[0] if len(parts) == 1 else Html(" ".join(element("span", part) for part in parts))
 
 
