@@ -62,7 +62,8 @@ def outside(installed: Path, folder: Path, *arguments: object) -> subprocess.Com
 
 @pytest.mark.slow
 def test_a_wheel_has_every_config(installed: Path) -> None:
-    there = {path.relative_to(installed / "pfgnn" / "configs") for path in installed.rglob("*.yaml")}
+    configs = installed / "pfgnn" / "configs"
+    there = {path.relative_to(configs) for path in configs.rglob("*.yaml")}
     assert there == {path.relative_to(CONFIGS) for path in CONFIGS.rglob("*.yaml")}
     assert len(there) > 40
 

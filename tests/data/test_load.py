@@ -174,7 +174,7 @@ def test_what_other_code_made_is_made_again(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "exp" / "EXP.txt.gz").write_text("")
     make = ours(lambda *_: tiny("exp", next(made)))
     files = ENTRIES["exp"].files if kind == "read" else ()
-    monkeypatch.setitem(ENTRIES, "exp", Entry("", "", "exp", files, **{kind: make}))
+    monkeypatch.setitem(ENTRIES, "exp", Entry("", "", "exp", files, **dict[str, Any]({kind: make})))
     assert [float(load("exp", tmp_path).y[0, 0]) for _ in range(2)] == [1, 1]
     helper.write_text("a = 2\n")
     code_checksum._checksum.cache_clear()

@@ -12,11 +12,11 @@ from pfgnn.data import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.config import Config, DataConfig, ModelConfig
-from pfgnn.experiments.fit_baselines import as_scores, backbone_config, constant, random_forest, train_backbone
+from pfgnn.experiments.fit_baselines import backbone_config, constant, random_forest, train_backbone
 from pfgnn.experiments.predict import load_run
 from pfgnn.graphs import Graph
 from pfgnn.model.rivals import Alone
-from pfgnn.training.metrics import score
+from pfgnn.training.metrics import as_scores, score
 
 NUMBER = Task("graph", 1, "l1", "mae")
 CLASSES = Task("graph", 3, "cross_entropy", "mean_roc_auc")

@@ -14,7 +14,8 @@ from pfgnn.data import Dataset
 from pfgnn.data.task import Task
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.finished_run import evaluate_run
-from pfgnn.experiments.run import Run, run
+from pfgnn.experiments.open_run import Run
+from pfgnn.experiments.run import run
 
 LABELS = Task("graph", 2, "binary_cross_entropy", "roc_auc")
 WITHOUT = [2, 13, 17]  # graphs of three parts that have no target at all

@@ -17,11 +17,12 @@ from tests.training.training_samples import CLASSES, graphs, lines
 
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
-from pfgnn.experiments import run as running
+from pfgnn.experiments import open_run
 from pfgnn.experiments.config import EvaluationConfig, ModelConfig
 from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.finished_run import evaluate_run, load_weights
-from pfgnn.experiments.run import Run, checksum, run
+from pfgnn.experiments.open_run import Run, checksum
+from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import Resume, read_record
 from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS, read_checkpoint
 from pfgnn.training.evaluate import predict
@@ -99,7 +100,7 @@ def test_overrides_change_how_it_is_tested(finished: Path) -> None:
         return predict(forward, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "predict", watched)
+        patch.setattr(open_run, "predict", watched)
         evaluate_run(finished, device="cpu", overrides=("evaluation.particles=16", "evaluation.draws=1"))
     assert asked == [16, 16]
 

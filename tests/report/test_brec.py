@@ -38,7 +38,7 @@ def test_pairs_are_counted_by_category(tmp_path: Path) -> None:
     found = cells(tmp_path)
     assert found["basic"] == ("3 of 60 compared", "1", "2", "3", "3", "0 of 6", "2.0 s")
     assert found["strongly regular"] == ("1 of 50 compared", "0", "0", "0", "0", "1 of 2", "2.0 s")
-    assert found["cfi"] == ("100", "not run yet", "not run yet", "not run yet", "–", "–", "–")
+    assert found["CFI"] == ("100", "not run yet", "not run yet", "not run yet", "–", "–", "–")
     assert found["all"] == ("4 of 400 compared", "1", "2", "3", "3", "1 of 8", "2.0 s")
     first = brec_section(tmp_path, tmp_path).tables[0]
     assert first.caption == "Ours, `made-up`: T ≤ 2, not trained, K at most 64, 16 draws, 1 seed, CPU, 1 thread"

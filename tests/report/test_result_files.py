@@ -56,7 +56,7 @@ def test_every_table_and_every_row_is_there_before_anything_was_run(tmp_path: Pa
         assert f"\n## {name}\n" in page
         assert f"`pfgnn reproduce {name}`" in page
         assert all(f"| {row.title} |" in page for row in spec.rows if not row.grid)
-    assert "| random forest on Morgan fingerprints | 80.6 (OGB leaderboard) | – |" in page
+    assert "| DGN | 79.70 ± 0.97 (OGB leaderboard) | – |" in page
     assert "| GIN | mean | 10 (Dwivedi et al., 2020) | not run yet |" in page
     assert "| strongly regular | 50 | not run yet |" in page
     assert "| N²-GNN | 287 |" in page

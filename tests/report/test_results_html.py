@@ -9,6 +9,7 @@ from tests.browser import NARROW, WIDE, browser, check_page, opened
 from tests.report.records import run, write, write_brec
 
 from pfgnn.experiments.tables import TABLES
+from pfgnn.report.published import PUBLISHED
 from pfgnn.report.results_html import curve_groups, inline, results_html
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def page(results: Path) -> str:
 
 def test_every_table_is_a_section_with_the_same_numbers(page: str) -> None:
     assert re.findall(r'<section id="([^"]+)"', page) == ["curves", *TABLES, "brec", "sources"]
-    for text in ("0.070", "90.00 ± 0.00", "not run yet", "10 (Dwivedi et al., 2020)", "287", "3 of 60 compared"):
+    for text in ("0.070", "90.00 ± 0.00", "not run yet", "(Dwivedi et al., 2020)", "287", "3 of 60 compared"):
         assert text in page
 
 
@@ -73,6 +74,17 @@ def test_curves_are_named_after_rows(results: Path) -> None:
     assert {dataset: list(runs) for dataset, runs in groups.items()} == {"zinc": ["ours", "zinc-own"]}
 
 
+def test_a_source_stands_once_in_each_row_and_a_cell_is_broken_before_it(page: str) -> None:
+    assert '<td class="number"><span>10</span> <span>(Dwivedi et al., 2020)</span></td>' in page
+    for name, work in (("table2", "Dwivedi et al., 2020"), ("table4", "Morris et al., 2020")):
+        quoted = [row.source for row in PUBLISHED[name]].count(work)
+        assert table_of(page, name).count(f"({work})") == quoted > 0
+
+
+def table_of(page: str, name: str) -> str:
+    return page.partition(f'<section id="{name}"')[2].partition("</section>")[0]
+
+
 def test_markdown_of_a_line() -> None:
     assert inline("**a** `b` [c](#d-e) [`f`](../g) <h>") == (
         '<strong>a</strong> <code>b</code> <a href="#d-e">c</a> <code>f</code> &lt;h&gt;'
@@ -92,6 +104,9 @@ def test_it_fits_the_window_and_says_nothing(browser: "Browser", tmp_path: Path,
             assert box is not None
             assert box["width"] > 250
             assert box["x"] + box["width"] <= width
+        hidden = "tables => tables.filter((table) => table.scrollWidth > table.clientWidth).length"
+        readable = shown.locator("section:not(#zinc) .wide")  # there, a device has a wild name
+        assert width < WIDE or readable.evaluate_all(hidden) == 0
         assert all(picture.get_attribute("aria-label") for picture in shown.locator("figure > [role=img]").all())
         shown.locator("a[href='#table8']").focus()
         shown.keyboard.press("Enter")

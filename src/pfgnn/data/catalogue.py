@@ -32,6 +32,8 @@ class Entry:
         generate: Makes the dataset from options, such as a seed. None if it cannot be made without files.
         fetch: Downloads the dataset with the class of PyG or OGB. Takes a folder for the downloads, and the folders
             that may hold further files. None if there is no such class.
+        smiles: A table with the column smiles, in the order of the graphs, relative to ``folder``. Empty if there is
+            none.
     """
 
     summary: str
@@ -41,6 +43,7 @@ class Entry:
     read: Callable[[Path], Dataset] | None = None
     generate: Callable[..., Dataset] | None = None
     fetch: Callable[[Path, Sequence[Path]], Dataset] | None = None
+    smiles: str = ""
 
 
 def _csl(seed: int = 0, folds: Path | None = None, **options: Any) -> Dataset:
@@ -180,6 +183,7 @@ ENTRIES: dict[str, Entry] = {
         ("molhiv_graphs.npz",),
         readers.molhiv,
         fetch=fetch.molhiv,
+        smiles="molhiv_smiles.csv.gz",
     ),
 }
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pfgnn
-from pfgnn.data.catalogue import Entry, find_entry
+from pfgnn.data.catalogue import ENTRIES, Entry, find_entry
 from pfgnn.data.code_checksum import code_checksum, is_covered
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.table_file import open_table
 from pfgnn.errors import InputError, InputTypeError, PFGNNError, shown
 from pfgnn.files import reading
 
@@ -50,6 +51,32 @@ def find(name: str, root: str | Path | None = None) -> Path | None:
             return folder
     fetched = _cached(name, "fetched", entry.fetch)
     return fetched if fetched is not None and _is_file(fetched) else None
+
+
+def load_smiles(name: str, graphs: int, root: str | Path | None = None) -> list[str]:
+    """The SMILES of all graphs of a named dataset, in their order.
+
+    Args:
+        name: A name of the catalogue whose entry has a table of SMILES.
+        graphs: Number of graphs of the dataset.
+        root: See :func:`load`.
+    """
+    known = [other for other, entry in ENTRIES.items() if entry.smiles]
+    if name not in known:
+        raise InputError(f"the dataset must be one with SMILES, {', '.join(known)}, but it is {shown(name)}")
+    entry = ENTRIES[name]
+    file = next((path for at in places(root) if _is_file(path := at / entry.folder / entry.smiles)), None)
+    if file is None:
+        raise InputError(
+            f"the SMILES of {name} were not found; set PFGNN_DATA=FOLDER, with {entry.smiles} in FOLDER/{entry.folder}"
+        )
+    table = open_table(file)
+    place = table.place("smiles")
+    with reading(file, "be a table of SMILES"):
+        found = [row[place] for _, row in table.read()]
+    if len(found) != graphs:
+        raise InputError(f"{file} must have a row for each of the {graphs} graphs of {name}, but it has {len(found)}")
+    return found
 
 
 def _is_file(path: Path) -> bool:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pfgnn.errors import InputError, shown
 from pfgnn.setting_types import (
     BelowOne,
+    Bits,
     Controls,
     Distance,
     Draws,
@@ -18,11 +19,13 @@ from pfgnn.setting_types import (
     Particles,
     PartName,
     Positive,
+    Radius,
     RingWalkLength,
     Seed,
     SeveralDraws,
     Share,
     Steps,
+    Trees,
     WalkLength,
     Width,
     ZeroToOne,
@@ -33,6 +36,7 @@ __all__ = [
     "Config",
     "DataConfig",
     "EvaluationConfig",
+    "ForestConfig",
     "ModelConfig",
     "PairsConfig",
     "ScheduleConfig",
@@ -89,6 +93,23 @@ class DataConfig:
 
 
 @dataclass(frozen=True)
+class ForestConfig:
+    """A random forest on Morgan fingerprints. It is for datasets whose molecules are known as SMILES.
+
+    Args:
+        trees: Number of trees.
+        min_leaf: Least number of training molecules in a leaf.
+        radius: Largest distance in bonds of two atoms that share a bit of the fingerprint.
+        bits: Length of the fingerprint.
+    """
+
+    trees: Trees = 200
+    min_leaf: Positive = 1
+    radius: Radius = 2
+    bits: Bits = 2048
+
+
+@dataclass(frozen=True)
 class ModelConfig:
     """The model.
 
@@ -96,8 +117,9 @@ class ModelConfig:
     lists the names of all parts.
 
     Args:
-        kind: "pfgnn" for PF-GNN, or another model to compare it with: "rni" (random node initialisation) or "ppgn"
-            (PPGN, as strong as 3-WL). "ppgn" uses only ``width``, ``layers`` and ``pool``.
+        kind: "pfgnn" for PF-GNN, or another model to compare it with: "rni" (random node initialisation), "ppgn"
+            (PPGN, as strong as 3-WL) or "forest" (random forest on fingerprints). "ppgn" uses only ``width``,
+            ``layers`` and ``pool``, and "forest" only ``forest``, and nothing of ``training``.
         backbone: GNN of "pfgnn" and "rni", such as "gin", "gine" or "pna"; or the import path of a class of your own,
             such as "my_package.my_module:MyGNN", see docs/pyg.md; or "given" for a module that is given in Python.
         backbone_options: Arguments of the constructor of a class of your own.
@@ -139,9 +161,10 @@ class ModelConfig:
         join_layers: Whether to read the outputs of all layers, and not only of the last layer.
         pool: Pooling over the nodes of a graph.
         scale_sums: Whether to divide the sums of ``pool: sum`` by the mean number of nodes of a training graph.
+        forest: Settings of "forest"; None for the usual ones.
     """
 
-    kind: Literal["pfgnn", "rni", "ppgn"] = "pfgnn"
+    kind: Literal["pfgnn", "rni", "ppgn", "forest"] = "pfgnn"
     backbone: Annotated[str, PartName("backbone", OWN_BACKBONE)] = "gin"
     backbone_options: dict[str, Any] = field(default_factory=dict, hash=False)
     width: Width = 64
@@ -172,6 +195,7 @@ class ModelConfig:
     join_layers: bool = False
     pool: Literal["sum", "mean", "max"] = "sum"
     scale_sums: bool = True
+    forest: ForestConfig | None = None
 
 
 @dataclass(frozen=True)
@@ -233,7 +257,7 @@ class Config:
 def check_together(config: Config) -> None:
     """Raise an InputError for the first settings that contradict each other. The dataset is not needed for this."""
     training = config.training
-    if (training.epochs is None) == (training.updates is None):
+    if config.model.kind != "forest" and (training.epochs is None) == (training.updates is None):
         came = f"{training.epochs} and {training.updates}".replace("None", "null")
         raise InputError(f"exactly one of training.epochs and training.updates must be null, but they are {came}")
     schedule = training.schedule

@@ -11,7 +11,7 @@ from pfgnn.experiments.build import Inputs, build_model
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.fit_command import fit_command
-from pfgnn.experiments.run import Run
+from pfgnn.experiments.open_run import Run
 from pfgnn.experiments.run_directory import CONFIG, read_record, read_run_config
 from pfgnn.files import reading
 from pfgnn.training import checkpoint_file as files
@@ -66,6 +66,8 @@ def load_weights(directory: Path, selected: str, backbone: nn.Module | None = No
         selected: "best" for the best weights, otherwise the last weights are loaded.
         backbone: The backbone, if the run was made with one that was given as an object.
     """
+    if read_run_config(directory).model.kind == "forest":
+        raise InputError(f"{directory} must be a trained network, but it is a random forest, which keeps no weights")
     path = directory / (files.BEST if selected == "best" else files.LAST)
     try:
         tensors, state = files.read_checkpoint(path)

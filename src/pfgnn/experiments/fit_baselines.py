@@ -14,31 +14,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import CLASS_LOSSES, Task
-from pfgnn.errors import InputError
-from pfgnn.experiments.config import Config
+from pfgnn.errors import InputError, MissingPackageError
+from pfgnn.experiments.config import Config, ForestConfig
+from pfgnn.experiments.forest import Forest
 from pfgnn.experiments.model_folder import DATA
 from pfgnn.experiments.predict import TrainedRun
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import RECORD, read_run_config
 from pfgnn.files import read_json, reading, write_json
 from pfgnn.graphs.arrays import IntArray
-from pfgnn.graphs.smiles import parse_smiles
-from pfgnn.training.metrics import score
+from pfgnn.training.metrics import Doubles, as_scores, score
 from pfgnn.training.metrics_file import Status
 
-LEAST = 1e-9  # smallest probability, so that it has a logarithm
 BASELINES = "baselines.json"
 BACKBONE = "backbone"  # folder of the backbone's run, in the model folder
-RADIUS, BITS, TREES = 2, 2048, 200
 MOST_MOLECULES = 20_000  # a forest is trained on so many at most, drawn at random
-
-Doubles = npt.NDArray[np.float64]
 
 
 class Baseline(NamedTuple):
@@ -111,14 +106,6 @@ def read_scores(folder: Path) -> dict[str, dict[str, Any]]:
         return dict(read_json(path)["models"])
 
 
-def as_scores(prediction: Doubles, task: Task) -> Doubles:
-    """Probabilities as logits, so that :func:`pfgnn.training.metrics.score` can read them. Numbers stay, [R, C]."""
-    if task.loss == "l1":
-        return prediction
-    p = np.clip(prediction, LEAST, 1 - LEAST)
-    return np.log(p) if task.loss in CLASS_LOSSES else np.log(p) - np.log1p(-p)
-
-
 def constant(dataset: Dataset, train: IntArray, rows: int) -> Baseline:
     """The constant prediction.
 
@@ -179,30 +166,12 @@ def random_forest(
         seed: Seed of the forest.
     """
     try:
-        from rdkit.Chem import rdFingerprintGenerator
-        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-    except ImportError:
+        forest = Forest(ForestConfig(), dataset.task, seed)
+    except MissingPackageError:
         return None
-    task, rng = dataset.task, np.random.default_rng(seed)
     chosen = np.unique(train)
     if len(chosen) > MOST_MOLECULES:
-        chosen = rng.choice(chosen, MOST_MOLECULES, replace=False)
-    make: Any = rdFingerprintGenerator.GetMorganGenerator(radius=RADIUS, fpSize=BITS)
-
-    def fingerprints(graphs: IntArray) -> npt.NDArray[np.uint8]:
-        return np.stack([make.GetFingerprintAsNumPy(parse_smiles(smiles[graph])) for graph in graphs.tolist()])
-
-    known, new = fingerprints(chosen), fingerprints(test)
-    columns = []
-    for y in dataset.y[chosen].astype(np.float64).T:
-        rows = ~np.isnan(y)
-        options = {"n_estimators": TREES, "random_state": seed % 2**32, "n_jobs": 1}
-        if task.loss == "l1":
-            columns.append(RandomForestRegressor(**options).fit(known[rows], y[rows]).predict(new)[:, None])
-            continue
-        forest = RandomForestClassifier(**options).fit(known[rows], y[rows].astype(np.int64))
-        found = np.zeros((len(test), max(task.outputs, 2)))
-        found[:, forest.classes_] = forest.predict_proba(new)
-        columns.append(found if task.loss in CLASS_LOSSES else found[:, 1:])
-    about = f"{TREES} trees on Morgan fingerprints (radius {RADIUS}, {BITS} bits) of {len(chosen)} training molecules"
-    return Baseline("random forest", about, as_scores(np.concatenate(columns, axis=1), task))
+        chosen = np.random.default_rng(seed).choice(chosen, MOST_MOLECULES, replace=False)
+    known, new = ([smiles[graph] for graph in graphs.tolist()] for graphs in (chosen, test))
+    prediction = forest.fit(known, dataset.y[chosen]).predict(new)
+    return Baseline("random forest", f"{forest.about} of {len(chosen)} training molecules", prediction)

@@ -2,31 +2,25 @@
 
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
-import torch
 from torch import Tensor, nn
 
 from pfgnn.data import Dataset
-from pfgnn.data.loader import Indices
-from pfgnn.data.shards import Shards
-from pfgnn.data.streamed import place
 from pfgnn.errors import InputError, InputTypeError, MissingPackageError
-from pfgnn.experiments.build import Inputs, adapt, build_model, describe, load_data, parts
+from pfgnn.experiments.build import build_model
 from pfgnn.experiments.config import GIVEN, Config
 from pfgnn.experiments.config_file import config_mapping, write_config
-from pfgnn.experiments.fit_parts import check_weights
-from pfgnn.experiments.pair_test import tell_pairs_apart
-from pfgnn.experiments.provenance import provenance
+from pfgnn.experiments.forest import train_forest
+from pfgnn.experiments.open_run import Run
 from pfgnn.experiments.resume import compared, resume_training
 from pfgnn.experiments.run_directory import (
     CONFIG,
-    FORMAT,
     RECORD,
     Resume,
     check_directory,
@@ -36,126 +30,12 @@ from pfgnn.experiments.run_directory import (
     with_absolute_path,
 )
 from pfgnn.experiments.run_lock import locked
-from pfgnn.files import write_json
 from pfgnn.model.refine import check_module
 from pfgnn.training import checkpoint_file as files
-from pfgnn.training.batches import Examples
-from pfgnn.training.devices import Devices, open_devices
-from pfgnn.training.distinguish import threshold
-from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
+from pfgnn.training.evaluate import Draws
 from pfgnn.training.loop import Trainer
 from pfgnn.training.metrics_file import Report, Status
 from pfgnn.training.seeds import evaluation_seed
-from pfgnn.training.targets import Standardise
-
-
-@dataclass
-class Run:
-    """A config and its data, ready for training and evaluation.
-
-    Args:
-        config: All settings.
-        devices: The devices.
-        dataset: The dataset.
-        parts: Graph numbers of each part.
-        inputs: What the model needs to know about the data.
-        examples: The graphs, on the device or on the disk.
-        checksum: Checksum of the dataset.
-    """
-
-    config: Config
-    devices: Devices
-    dataset: Dataset | Shards
-    parts: dict[str, Indices]
-    inputs: Inputs
-    examples: Examples
-    checksum: str
-
-    @staticmethod
-    def open(
-        config: Config,
-        device: str,
-        check: Callable[[str], None] = lambda found: None,
-        dataset: Dataset | None = None,
-        backbone: nn.Module | None = None,
-        weights: npt.ArrayLike | None = None,
-    ) -> "Run":
-        """Load the data for a device.
-
-        Args:
-            config: All settings.
-            device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
-            check: Called with the checksum of the dataset, to raise an error if it is the wrong one.
-            dataset: The dataset; None to load that of the config.
-            backbone: The backbone, if it was given as an object.
-            weights: See :func:`run`.
-        """
-        devices = open_devices(device, config.training.precision)
-        loaded: Dataset | Shards
-        if dataset is None:
-            loaded = load_data(config.data, config.model, backbone)
-        else:
-            loaded = adapt(dataset, config.data, config.model, backbone)
-        crc = checksum(loaded)
-        check(crc)
-        if (pairs := config.evaluation.pairs) is not None:  # raise an error now, not after training
-            threshold(loaded.task.outputs, pairs.draws, pairs.draws, pairs.level)
-        found = parts(config.data, loaded)
-        store = place(loaded, devices.device)
-        targets = torch.from_numpy(loaded.y).to(store.y_dtype if loaded.y.dtype.kind in "iub" else torch.float64)
-        weights = check_weights(weights, len(loaded), found["train"], "weights")
-        examples = Examples(store, targets, found["train"], found.get("validation"), weights)
-        return Run(config, devices, loaded, found, describe(loaded, found["train"]), examples, crc)
-
-    @property
-    def draws(self) -> Draws:
-        """How predictions are drawn in the test."""
-        of = self.config.evaluation
-        return Draws(
-            evaluation_seed(self.config.seed) + 1,  # validation uses the seed before it
-            of.draws,
-            of.average,
-            of.relabel,
-            of.batch_size or self.config.training.batch_size,
-        )
-
-    def evaluate(self, model: nn.Module, scaler: Standardise | None) -> dict[str, Any]:
-        """Test a model.
-
-        Args:
-            model: The model, on the device.
-            scaler: Maps predictions back to the units of the targets; None if the targets were not standardised.
-
-        Returns:
-            {"results": ..., "pairs": ...}: results of the validation part and of each test part by name, and results
-            of the pairs, or None.
-        """
-        forward = Forward(model, self.devices, self.config.evaluation.particles)
-        results = {}
-        for name in dict.fromkeys([*(["validation"] if "validation" in self.parts else []), *self.config.data.tests]):
-            graphs = self.parts[name]
-            draws = [
-                predict(forward, self.examples.data, graphs, self.draws, number) for number in range(self.draws.count)
-            ]
-            if scaler is not None:
-                draws = [scaler.unscale(prediction) for prediction in draws]
-            results[name] = asdict(
-                evaluate(draws, self.examples.y(graphs), self.dataset.task, self.config.evaluation.average)
-            )
-        return {"results": results, "pairs": self._pairs(model)}
-
-    def _pairs(self, model: nn.Module) -> dict[str, Any] | None:
-        config = self.config.evaluation.pairs
-        if config is None:
-            return None
-        found = tell_pairs_apart(
-            Forward(model, self.devices, self.config.evaluation.particles, embed=True),
-            self.dataset,
-            config,
-            batch_size=self.draws.batch_size,
-            seed=self.config.seed,
-        )
-        return asdict(found)
 
 
 def run(
@@ -202,6 +82,13 @@ def run(
         there, here = (config_mapping(of) for of in (read_run_config(directory), with_absolute_path(config)))
         files.check_identity(directory / RECORD, there, here)
         return record
+    if config.model.kind == "forest":
+        if any(given is not None for given in (dataset, backbone, start, weights)):
+            raise InputError("dataset, backbone, start and weights must be None with model.kind forest, but one is not")
+        this = Run.open(config, "cpu")
+        with locked(directory):
+            check_new(directory, resume)  # again, for another process may have been faster
+            return train_forest(this, directory)
     this = Run.open(config, device, dataset=dataset, backbone=backbone, weights=weights)
     model = build_model(config.model, this.inputs, config.seed, backbone)
     if start is not None:
@@ -255,38 +142,19 @@ def _train(
     selected = trainer.load_best()
     begun = time.perf_counter()
     found = this.evaluate(trainer.model, trainer.scaler)
-    record = {
-        "format": FORMAT,
-        **provenance(this.devices.device),
-        "devices": this.devices.world,
-        "config": identity,
-        "data": this.checksum,
-        "seed": config.seed,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "epochs": trainer.state.epoch,
-        "updates": trainer.state.update,
-        "selected": selected,
-        "selected_update": trainer.state.best_update or trainer.state.update,
-        "seconds": {
+    return this.write_record(
+        directory,
+        parameters=sum(p.numel() for p in model.parameters()),
+        epochs=trainer.state.epoch,
+        updates=trainer.state.update,
+        selected=selected,
+        selected_update=trainer.state.best_update or trainer.state.update,
+        seconds={
             "training": round(trainer.state.seconds, 2),
             "evaluation": round(time.perf_counter() - begun, 2),
         },
         **found,
-    }
-    if this.devices.first:
-        write_json(directory / RECORD, record)
-    this.devices.barrier()
-    return record
-
-
-def checksum(dataset: Dataset | Shards) -> str:
-    """A checksum of the arrays and parts of a dataset."""
-    if isinstance(dataset, Shards):
-        return dataset.checksum
-    crc = 0
-    for name, array in sorted({**dataset.arrays(), **dataset.splits}.items()):
-        crc = zlib.crc32(array.tobytes(), zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), crc))
-    return f"{crc:08x}"
+    )
 
 
 def _writer(directory: Path, update: int) -> Any:

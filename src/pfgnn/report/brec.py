@@ -99,8 +99,8 @@ def not_compared() -> tuple[PairLine, ...]:
 
 
 def category_title(name: str) -> str:
-    """The name of a category as text: strongly_regular becomes "strongly regular"."""
-    return name.replace("_", " ")
+    """The name of a category as text: strongly_regular becomes "strongly regular", and cfi, a name's letters, "CFI"."""
+    return name.upper() if name == "cfi" else name.replace("_", " ")
 
 
 def _read(path: Path) -> PairTable:

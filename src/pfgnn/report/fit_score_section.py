@@ -6,13 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pfgnn.data.task import CLASS_LOSSES
-from pfgnn.experiments.fit_baselines import as_scores
 from pfgnn.report.fit_numbers import fixed, metric_decimals
 from pfgnn.report.fit_plots import MOST_POINTS, plain, plot_histogram, plot_parity, plot_roc
 from pfgnn.report.fit_scores import Coverage, Scored, Target, coverages, score_target
 from pfgnn.report.fitted import Doubles, Fitted
 from pfgnn.report.html import Html, element, figure, inline_svg, table, text
-from pfgnn.training.metrics import higher_is_better
+from pfgnn.training.metrics import as_scores, higher_is_better
 
 OWN = "PF-GNN (this model)"
 MOST_TARGETS = 6  # targets that have tables and plots of their own

@@ -54,7 +54,8 @@ def draw_brec(table: PairTable) -> Figure:
     axes.set(yticks=range(len(table.lines)), yticklabels=[category_title(line.category) for line in table.lines])
     axes.set(xlim=(0, 135), xticks=range(0, 101, 25), ylim=(len(table.lines) - 0.5, -0.5), xlabel="told apart, %")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=LETTERS, title="marks that are needed")
+    layout = {"ncols": 5, "handlelength": 1.4, "columnspacing": 1.2, "frameon": False, "fontsize": LETTERS}
+    figure.legend(loc="outside lower center", title="marks that are needed", **layout)
     return figure
 
 

@@ -21,11 +21,14 @@ h3 { font-size: 1.05rem; margin-bottom: .3rem; }
 table { border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 caption { text-align: left; color: #555; font-size: .9rem; padding-bottom: .3rem; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
-td.number, th.number { text-align: right; } td.number { white-space: nowrap; }
-td:first-child, th:first-child { min-width: 5rem; } tr.own td { font-weight: 600; background: #f3f6fa; }
+td.number, th.number { text-align: right; } td.number, td.number span, .short { white-space: nowrap; }
+td.number:has(span) { white-space: normal; } .long { min-width: 9rem; }
+td:first-child, th:first-child { min-width: 5rem; } .long:first-child { min-width: 10rem; }
+section .wide .number:first-child { min-width: 0; } tr.own td { font-weight: 600; background: #f3f6fa; }
 tr:has(+ tr.again) td { border-bottom: 0; padding-bottom: 0; } section table { font-size: .9rem; }
-section th.number { white-space: nowrap; } section :is(th, td) { padding: .2rem .5rem; }
-section tbody:has(tr.again) td:nth-child(2) { min-width: 11rem; }
+section :is(th, td) { padding: .2rem .5rem; }
+body:has(section) { max-width: 70rem; } section > :is(p, .figures) { max-width: 62rem; }
+section th { vertical-align: bottom; }
 td small { display: block; font-weight: 400; color: #555; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: 1.2rem;
   align-items: start; }
@@ -39,13 +42,15 @@ code { background: #f6f6f6; padding: 0 .2rem; }
 @media (max-width: 40rem) { caption { max-width: calc(100vw - 2.5rem); }
   .wide td:first-child, .wide th:first-child { position: sticky; left: 0; background: white;
   min-width: 7rem; } .wide tr.own td:first-child { background: #f3f6fa; } th, td { padding: .25rem .4rem; }
-  td.number small { white-space: normal; } section tbody:has(tr.again) td:nth-child(2) { min-width: 6rem; }
-  section .wide :is(th, td) { padding: .2rem .3rem; } section .wide :is(th, td):first-child { min-width: 4.5rem; } }
+  td.number small, td.short { white-space: normal; }
+  .long { min-width: 6rem; } section .wide :is(th, td) { padding: .2rem .3rem; }
+  section .wide :is(th, td):first-child { min-width: 6.5rem; } }
 @media print { body { font-size: 10pt; max-width: none; padding: 0; } h2, h3, caption, thead { break-after: avoid; }
   tr, .wide:has(tr:nth-child(-n + 12):last-child) { break-inside: avoid; } pre { columns: 2; }
   .wide { overflow: visible; } section table { font-size: 7pt; } section :is(th, td) { padding: .1rem .25rem; }
-  section tbody:has(tr.again) td:nth-child(2) { min-width: 0; } section td.number { white-space: normal; } }
+  .long, .long:first-child { min-width: 0; } .short, section td.number, td.number span { white-space: normal; } }
 """
+SHORT, TITLE = 24, 10  # letters of a text, and of the title of a column of numbers, that are not broken
 # Nothing may be loaded and no script may run, whatever a text holds.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -74,6 +79,8 @@ def table(
 ) -> Html:
     """A table. Cells that are numbers, or begin like one, stand on the right. A row without its first cell goes on.
 
+    Numbers and short texts are not broken, but a number may be broken between its <span>s.
+
     Args:
         header: Titles of the columns.
         rows: The cells.
@@ -82,24 +89,34 @@ def table(
         numbers: False if no column holds numbers alone, so that long cells may be broken.
     """
     cells = [list(map(text, row)) for row in rows]
-    right = [
-        numbers and all(re.match(r"[-+−±]? ?[\d.]|–|not run|$", row[place]) for row in cells)
-        for place in range(len(header))
+    plain = [[re.sub(r"<[^>]*>", "", cell) for cell in row] for row in cells]
+    classes = [_column_class([row[place] for row in plain]) if numbers else "" for place in range(len(header))]
+    head = [
+        element("th", title, scope="col", **_class("number short" if of == "number" and len(title) <= TITLE else of))
+        for title, of in zip(header, classes, strict=True)
     ]
-
-    def line(tag: str, row: Sequence[object]) -> list[Html]:
-        return [element(tag, cell, **({"class_": "number"} if right[i] else {})) for i, cell in enumerate(row)]
-
-    head = element(
-        "thead", element("tr", *(Html(cell.replace("<th", '<th scope="col"')) for cell in line("th", header)))
-    )
     kinds = ["own" if i == own else "" if row[0] else "again" for i, row in enumerate(cells)]
     body = [
-        element("tr", *line("td", row), **({"class_": kind} if kind else {}))
+        element(
+            "tr", *(element("td", cell, **_class(of)) for cell, of in zip(row, classes, strict=True)), **_class(kind)
+        )
         for row, kind in zip(cells, kinds, strict=True)
     ]
     above = [element("caption", caption)] if caption else []
-    return element("div", element("table", *above, head, element("tbody", *body)), class_="wide")
+    return element(
+        "div", element("table", *above, element("thead", element("tr", *head)), element("tbody", *body)), class_="wide"
+    )
+
+
+def _class(name: str) -> dict[str, str]:
+    return {"class_": name} if name else {}
+
+
+def _column_class(cells: Sequence[str]) -> str:
+    """The class of a column: "number", or "short" or "long" for texts."""
+    if all(re.match(r"(&lt; |[-+−±] ?)?[\d.]|–|not run|$", cell) for cell in cells):
+        return "number"
+    return "short" if max(map(len, cells), default=0) <= SHORT else "long"
 
 
 def figure(picture: Html, caption: object, alt: str) -> Html:

@@ -14,7 +14,7 @@ from pfgnn.report.tables import NOT_RUN
 
 PAGE, README = Path("docs/results.md"), Path("README.md")
 COMMAND = "pfgnn report --write"
-NUMBER = re.compile(rf"(\*\*)?[-−]?\d|{NONE}|{NOT_RUN}|not reported|$")  # how a cell begins in a column of numbers
+NUMBER = re.compile(rf"(\*\*)?(< |[-−])?\d|{NONE}|{NOT_RUN}|not reported|$")  # how a cell begins in a column of numbers
 BEGIN, END = f"<!-- begin: `{COMMAND}` writes this table -->", "<!-- end -->"
 MADE = (
     f"`{COMMAND}` makes this page, and the table of the README, from records. Every number of ours is in a record "

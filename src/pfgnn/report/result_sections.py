@@ -23,7 +23,8 @@ HOW_TO_READ = (
     "± is the standard deviation (n − 1) over seeds and folds. T is the number of steps, 0 for the backbone alone. K "
     "is the number of particles in training, and in the test where it is another one. Draws are the predictions of "
     "each graph in the test. The time is the median of the trainings, with the device. A dash means that there is no "
-    f'such number, and "{NOT_RUN}" that our run is still to be done.'
+    f'such number, and "{NOT_RUN}" that our run is still to be done, by the command below its table. '
+    "[docs/data.md](data.md) says where the data must lie."
 )
 BREC_TITLE = "Pairs of BREC told apart, by category"
 BREC_STEPS = 2  # of the table of BREC before there is a record: what `pfgnn pairs` tries by default
@@ -125,14 +126,16 @@ def _detail_table(entries: Sequence[Entry], caption: str) -> Table:
     columns = tuple(dict.fromkeys(entry.column for entry in entries))
     several, quoted = len(columns) > 1, any(entry.paper.cells for entry in entries)
     header = ("row", *(["column"] if several else []), *(["published"] if quoted else []), "ours", *FACT_COLUMNS)
-    rows, last = [], None
+    rows, last, sourced = [], None, False
     for entry in entries:
         again, last = entry.paper.title == last, entry.paper.title
+        published = entry.number() if again and sourced else entry.published()
+        sourced = (again and sourced) or published != "-"
         facts = run_facts(entry.row, entry.runs) if entry.row else (NONE,) * len(FACT_COLUMNS)
         cells = [
             "" if again else entry.paper.title,
             *([entry.column] if several else []),
-            *([_dash(entry.published())] if quoted else []),
+            *([_dash(published)] if quoted else []),
             _dash(entry.measured()),
             *("" if again else fact for fact in facts),
         ]
@@ -160,7 +163,9 @@ def _published_note(name: str) -> str:
     works = {row.work: [other.place for other in rows if other.work == row.work] for row in rows}
     places = "; ".join(f"{work}, {', '.join(dict.fromkeys(of))}" for work, of in works.items())
     quotes = any(row.work == PAPER and row.source for row in rows)
-    return f"Published numbers: {places}." + (" A name in brackets is the work that it quotes." if quotes else "")
+    return f"Published numbers: {places}." + (
+        " A name in brackets is the work that it quotes, for the whole row." if quotes else ""
+    )
 
 
 def _records(folders: Sequence[Path], links_from: Path) -> str:

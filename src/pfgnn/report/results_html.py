@@ -39,7 +39,7 @@ def results_html(results: Path, names: Sequence[str]) -> str:
     if whole:
         main = _table(headline(results), numbers=False)
         body.append(element("section", element("p", inline(lead(results)), class_="lead"), main))
-        body.append(element("section", element("p", HOW_TO_READ), _table(overview(results))))
+        body.append(element("section", element("p", inline(HOW_TO_READ)), _table(overview(results))))
         body += _curves(results)
     for name in names:
         body.append(_section(table_section(results, name, results), _pictures(results, name)))
@@ -58,8 +58,14 @@ def inline(text: str) -> Html:
 
 
 def _table(of: Table, numbers: bool = True) -> Html:
-    cells = [[inline(cell) for cell in row] for row in of.rows]
+    cells = [[_in_parts(cell) if numbers else inline(cell) for cell in row] for row in of.rows]
     return table(of.header, cells, of.caption.replace("`", ""), numbers=numbers)
+
+
+def _in_parts(cell: str) -> Html:
+    """A cell that may be broken before a bracket, before a second number, and after a time or a semicolon."""
+    parts = [inline(part) for part in re.split(r"(?<= s,) |(?<=;) | (?=\(|test \d|to \d)", cell)]
+    return parts[0] if len(parts) == 1 else Html(" ".join(element("span", part) for part in parts))
 
 
 def _section(section: Section, pictures: Sequence[Html]) -> Html:

@@ -70,7 +70,7 @@ def seeds_done(row: Row, runs: Runs) -> str:
 
 def seconds_text(seconds: float) -> str:
     """A time in seconds, with its unit."""
-    return f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    return f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s" if seconds >= 0.05 else "< 0.1 s"
 
 
 def _value(runs: Runs, group: str, name: str) -> object:

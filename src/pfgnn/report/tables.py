@@ -47,9 +47,13 @@ class Entry(NamedTuple):
     runs: Runs | None = None
     row: Row | None = None
 
+    def number(self) -> str:
+        """The published number; a dash if there is none."""
+        return self.paper.cells.get(self.column, "-")
+
     def published(self) -> str:
         """The published number, with its source if it is not the paper's own; a dash if there is none."""
-        number = self.paper.cells.get(self.column, "-")
+        number = self.number()
         return f"{number} ({self.paper.source})" if self.paper.source and number != "-" else number
 
     def measured(self) -> str:

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from pfgnn.argument_checks import choose
-from pfgnn.data.task import Task
+from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError
 
 Score = dict[str, float]
+Doubles = npt.NDArray[np.float64]
+LEAST = 1e-9  # smallest probability, so that it has a logarithm
 
 
 def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
@@ -45,6 +49,14 @@ def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
         known = ~y.isnan()[:, 0]
         z, y = z[known], y[known].long()
     return choose("task.metric", task.metric, METRICS)(task, z, y)
+
+
+def as_scores(prediction: Doubles, task: Task) -> Doubles:
+    """Probabilities as logits, so that :func:`score` can read them. Numbers stay, [R, C]."""
+    if task.loss == "l1":
+        return prediction
+    p = np.clip(prediction, LEAST, 1 - LEAST)
+    return np.log(p) if task.loss in CLASS_LOSSES else np.log(p) - np.log1p(-p)
 
 
 def higher_is_better(metric: str) -> bool:
