@@ -14,9 +14,7 @@ SMALL = ("model.width=10", "model.layers=1", "model.steps=2", "model.particles=2
 ALONE = (*SMALL, "model.steps=0")
 
 
-def test_all_rows_of_table_4_train_on_files_in_alchemys_format(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_rows_of_table_4_train_on_files_in_alchemys_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "alchemy12k"
     folder.mkdir()
     write_alchemy(folder, train="7,2,7,5,0,1,4", validation="2,3,6", test="5,1,3")

@@ -68,11 +68,14 @@ def pairs(
         alarms = None if control is None else control._asdict()
         print_json({"categories": [of._asdict() for of in found], "controls": alarms})
         return
-    table = Table("category", "pairs", *(f"T ≤ {T}" for T in range(steps + 1)), "published rule", "seconds a pair")
+    first = steps if train and not limit else 0  # a trained model reads all steps at once
+    table = Table(
+        "category", "pairs", *(f"T ≤ {T}" for T in range(first, steps + 1)), "published rule", "seconds a pair"
+    )
     for of in found:
         published = "" if of.published is None else str(of.published)
-        table.add_row(of.name, str(of.pairs), *map(str, of.by_steps), published, f"{of.seconds:.2f}")
-    total = [str(sum(column)) for column in zip(*(of.by_steps for of in found), strict=True)]
+        table.add_row(of.name, str(of.pairs), *map(str, of.by_steps[first:]), published, f"{of.seconds:.2f}")
+    total = [str(sum(column)) for column in zip(*(of.by_steps[first:] for of in found), strict=True)]
     by_rule = "" if limit else str(sum(of.published or 0 for of in found))
     table.add_row("all", str(sum(of.pairs for of in found)), *total, by_rule, "")
     console.print(table)
