@@ -209,6 +209,8 @@ def through_pipe(arguments: list[object], prepare: Prepare) -> tuple[int, str]:
     def redirect() -> None:
         os.dup2(begin, 1)
         os.dup2(begin, 2)
+        # Those of this process may be files. Python would seek in them, which a pipe refuses.
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
         prepare()
 
     process = start(arguments, Path(os.devnull), redirect)

@@ -239,3 +239,14 @@ def test_a_lock_is_found_before_anything_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "run" / "config.yaml").touch()
     with locked(tmp_path / "run"), pytest.raises(ValueError, match=IN_USE):
         check_directory(tmp_path / "run", "no")  # and not the advice to resume it
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", full)
+    directory = tmp_path / "run"
+    with pytest.raises(OSError, match=re.escape(f"'{directory / FILE}'")), locked(directory):
+        pass
+    assert not directory.exists()

@@ -165,8 +165,12 @@ def _take_over(file: int, path: Path) -> Holder:
     if _is_held(file, path):
         raise _in_use(path)
     mine = Holder()
-    os.ftruncate(file, 0)
-    os.pwrite(file, json.dumps(asdict(mine)).encode(), 0)
+    try:
+        os.ftruncate(file, 0)
+        os.pwrite(file, json.dumps(asdict(mine)).encode(), 0)
+    except OSError as error:  # such as a full disk
+        path.unlink()
+        raise OSError(error.errno, error.strerror, str(path)) from error
     return mine
 
 
