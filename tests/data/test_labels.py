@@ -119,6 +119,20 @@ def test_integers_are_classes_or_numbers(tmp_path: Path, y: list[int], task: Tas
         assert dataset.y[:, 0].tolist() == y
 
 
+def test_several_columns_of_0_and_1_are_labels(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {"a": [0, 1, 1, 0, 1, 0], "b": [1, "", 0, 0, 1, ""]}
+    both = {"targets": ["a", "b"]}
+    dataset = converted(tmp_path, both, **columns).dataset
+    assert dataset.task == Task("graph", 2, "binary_cross_entropy", "roc_auc", ("a", "b"))
+    np.testing.assert_array_equal(dataset.y[:, 1], [1, np.nan, 0, 0, 1, np.nan])
+    assert dataset.about["labels"].startswith("2 labels of 0 and 1 for each graph (if they are numbers, choose")
+    assert converted(tmp_path, {**both, "task": "regression"}, **columns).dataset.task.loss == "l1"
+    columns["b"][0] = 2
+    assert converted(tmp_path, both, **columns).dataset.task.loss == "l1"
+    with pytest.raises(ValueError, match=r"several targets are a classification if all of them .*, but there is 2;"):
+        converted(tmp_path, {**both, "task": "classification"}, **columns)
+
+
 @pytest.mark.parametrize("unknown", ["", "nan", "NaN", "NA"])
 def test_an_empty_cell_is_an_unknown_label(tmp_path: Path, unknown: str) -> None:
     numbers = converted(tmp_path, y=[0.5, unknown, 2, 3, 4, 5]).dataset

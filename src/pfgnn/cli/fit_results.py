@@ -2,10 +2,13 @@
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pfgnn.cli.console import console
 from pfgnn.errors import InputError, counted
+
+if TYPE_CHECKING:
+    from pfgnn.data.dataset import Dataset
 
 # What a metric is called in a sentence.
 METRICS = {"mae": "mean absolute error", "accuracy": "accuracy", "roc_auc": "ROC-AUC", "error_ratio": "error ratio"}
@@ -18,17 +21,18 @@ def say_results(folder: Path, record: dict[str, Any]) -> None:
         folder: The model folder.
         record: The record of its run.
     """
-    from pfgnn.experiments.model_folder import TEST, read_facts
+    from pfgnn.data.dataset import Dataset
+    from pfgnn.experiments.model_folder import DATA, TEST, read_facts
 
-    facts = read_facts(folder)
+    facts, dataset = read_facts(folder), Dataset.open(folder / DATA)
     if facts is not None:
         sizes = ", ".join(f"{size} {name}" for name, size in facts.parts.items())
         console.print(f"Graphs: {sizes}.", highlight=False)
     for part, result in record["results"].items():
-        graphs = 0 if facts is None else facts.parts.get(part, 0)
         for name, (metric, value) in target_scores(result).items():
+            graphs = _known(dataset, part, name)
             said = f"{part.capitalize()}{name and f' of {name}'}: {METRICS.get(metric, metric)} {value:.4g}"
-            if metric == "accuracy" and graphs:
+            if metric == "accuracy":
                 said += _likely(value, graphs)
             console.print(f"{said} on {counted(graphs, 'graph')}.", highlight=False, soft_wrap=True, markup=False)
     _say_intervals(folder)
@@ -57,6 +61,21 @@ def say_baselines(folder: Path) -> None:
             soft_wrap=True,
             markup=False,
         )
+
+
+def _known(dataset: "Dataset", part: str, target: str) -> int:
+    """How many graphs of a part have a known value of a target.
+
+    Args:
+        dataset: The graphs.
+        part: Name of the part.
+        target: As :func:`target_scores` names it.
+    """
+    import numpy as np
+
+    known = ~np.isnan(dataset.y[dataset.splits[part]])
+    names = list(dataset.task.targets or map(str, range(dataset.task.outputs)))
+    return int((known[:, names.index(target)] if target else known.any(1)).sum())
 
 
 def target_scores(result: dict[str, Any]) -> dict[str, tuple[str, float]]:

@@ -201,7 +201,7 @@ def random_forest(
             columns.append(RandomForestRegressor(**options).fit(known[rows], y[rows]).predict(new)[:, None])
             continue
         forest = RandomForestClassifier(**options).fit(known[rows], y[rows].astype(np.int64))
-        found = np.zeros((len(test), max(task.outputs, 2)))
+        found = np.zeros((len(test), task.outputs if task.loss in CLASS_LOSSES else 2))
         found[:, forest.classes_] = forest.predict_proba(new)
         columns.append(found if task.loss in CLASS_LOSSES else found[:, 1:])
     about = f"{TREES} trees on Morgan fingerprints (radius {RADIUS}, {BITS} bits) of {len(chosen)} training molecules"
