@@ -108,6 +108,8 @@ def read_csv(
     labels = Labels([f"column {shown(name)}" for name in names], whole_rows(), file, classes)
     read = _Row(table, smiles, places, labels, features)
     about = {"SMILES column": smiles_column, "target column": why}
+    if labels.comma:
+        about["decimal commas"] = f"{labels.comma} is read as {labels.comma.replace(',', '.')}"
     return Source(total, table.read, read, tuple(names), FEATURES[features], labels.classes, about, itemgetter(smiles))
 
 
