@@ -36,6 +36,7 @@ from pfgnn.experiments.run_directory import (
     with_absolute_path,
 )
 from pfgnn.experiments.run_lock import locked
+from pfgnn.experiments.seen import Seen
 from pfgnn.files import write_json
 from pfgnn.model.refine import check_module
 from pfgnn.training import checkpoint_file as files
@@ -261,6 +262,7 @@ def _train(
         "devices": this.devices.world,
         "config": identity,
         "data": this.checksum,
+        "seen": Seen.of(this.dataset, this.parts["train"])._asdict(),
         "seed": config.seed,
         "parameters": sum(p.numel() for p in model.parameters()),
         "epochs": trainer.state.epoch,
