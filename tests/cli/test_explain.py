@@ -66,6 +66,7 @@ def test_one_vertex_gets_a_sentence(finished: Path, tmp_path: Path, monkeypatch:
     printed = call(finished, "@", "--device", "cpu")
     assert "No part of this graph can be removed" in printed
     assert "nan" not in printed
+    assert "Warning: this graph is unlike the training graphs (smaller than all training graphs)" in printed
 
 
 def test_nothing_random_is_told_as_exact(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,8 @@ def test_a_run_adds_its_particles(tmp_path: Path) -> None:
             [particle.path for particle in step] for step in want
         ]
         assert sum(particle["weight"] for particle in entry["steps"][-1]) == pytest.approx(1, abs=1e-5)
-        assert entry["prediction"].startswith("Prediction: probability of class 0 0.")
+        assert entry["prediction"].startswith("Prediction: probability of class 0 = 0.")
+    assert "UserWarning" not in done.stderr
     pytest.importorskip("rdkit")
     (tmp_path / "one.smi").write_text("CCO\n")
     samples, _ = read_samples(tmp_path / "one.smi", 1)
