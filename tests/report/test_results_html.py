@@ -42,7 +42,8 @@ def page(results: Path) -> str:
 
 def test_every_table_is_a_section_with_the_same_numbers(page: str) -> None:
     assert re.findall(r'<section id="([^"]+)"', page) == ["curves", *TABLES, "brec", "sources"]
-    for text in ("0.070", "90.00 ± 0.00", "not run yet", "10 (Dwivedi et al., 2020)", "287", "3 of 60 compared"):
+    quoted = "10<small>(Dwivedi et al., 2020)</small>"
+    for text in ("0.070", "90.00 ± 0.00", "not run yet", quoted, "287", "3 of 60 compared"):
         assert text in page
 
 
@@ -88,6 +89,9 @@ def test_it_fits_the_window_and_says_nothing(browser: "Browser", tmp_path: Path,
         check_page(shown)
         assert shown.title() == "PF-GNN: results beside the published numbers"
         assert shown.locator("img, script").count() == 0
+        if width == WIDE:  # no column is out of sight
+            fits = "[...document.querySelectorAll('.wide')].every((of) => of.scrollWidth <= of.clientWidth)"
+            assert shown.evaluate(fits)
         for box in (picture.bounding_box() for picture in shown.locator("figure svg").all()):
             assert box is not None
             assert box["width"] > 250

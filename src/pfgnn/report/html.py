@@ -14,6 +14,7 @@ STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; color: #1a1a1a; background: white;
   max-width: 62rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
+body:has(section) { max-width: 70rem; }
 h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top: 2rem; border-bottom: 1px solid #ccc; }
 h3 { font-size: 1.05rem; margin-bottom: .3rem; }
 .lead { font-size: 1.1rem; } .note { color: #555; font-size: .9rem; }
@@ -25,7 +26,8 @@ td.number, th.number { text-align: right; } td.number { white-space: nowrap; }
 td:first-child, th:first-child { min-width: 5rem; } tr.own td { font-weight: 600; background: #f3f6fa; }
 tr:has(+ tr.again) td { border-bottom: 0; padding-bottom: 0; } section table { font-size: .9rem; }
 section th.number { white-space: nowrap; } section :is(th, td) { padding: .2rem .5rem; }
-section tbody:has(tr.again) td:nth-child(2) { min-width: 11rem; }
+section td.number small, section :is(th, td).number:last-child { white-space: normal; }
+section tbody:has(tr.again) td:nth-child(2) { min-width: 7rem; }
 td small { display: block; font-weight: 400; color: #555; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: 1.2rem;
   align-items: start; }

@@ -58,8 +58,16 @@ def inline(text: str) -> Html:
 
 
 def _table(of: Table, numbers: bool = True) -> Html:
-    cells = [[inline(cell) for cell in row] for row in of.rows]
+    cells = [[_cell(cell) for cell in row] for row in of.rows]
     return table(of.header, cells, of.caption.replace("`", ""), numbers=numbers)
+
+
+def _cell(content: str) -> Html:
+    """A cell. The work that a number is quoted from stands below it, because it would make the table too wide."""
+    number, bracket, work = content.partition(" (")
+    if bracket and re.fullmatch(r"[^()]*\d{4}\)", work):
+        return Html(inline(number) + element("small", f"({work}"))
+    return inline(content)
 
 
 def _section(section: Section, pictures: Sequence[Html]) -> Html:
