@@ -127,6 +127,11 @@ def test_several_columns_of_0_and_1_are_labels(tmp_path: Path) -> None:
     np.testing.assert_array_equal(dataset.y[:, 1], [1, np.nan, 0, 0, 1, np.nan])
     assert dataset.about["labels"].startswith("2 labels of 0 and 1 for each graph (if they are numbers, choose")
     assert converted(tmp_path, {**both, "task": "regression"}, **columns).dataset.task.loss == "l1"
+    chosen = converted(tmp_path, id=list(range(6)), **columns).dataset
+    assert chosen.task == dataset.task
+    assert chosen.about["target column"].startswith(
+        "a, b, all columns that can be one, because they hold 0 and 1 alone"
+    )
     columns["b"][0] = 2
     assert converted(tmp_path, both, **columns).dataset.task.loss == "l1"
     with pytest.raises(ValueError, match=r"several targets are a classification if all of them .*, but there is 2;"):

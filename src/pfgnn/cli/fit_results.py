@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, say
 from pfgnn.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ def say_results(folder: Path, record: dict[str, Any]) -> None:
         sizes = ", ".join(f"{size} {name}" for name, size in facts.parts.items())
         console.print(f"Graphs: {sizes}.", highlight=False)
     for part, result in record["results"].items():
+        targets = len(target_scores(result))
+        if result["metric"] == "roc_auc" and targets > 1:
+            value = result["scores"]["roc_auc"]
+            say(f"{part.capitalize()}, mean over {targets} targets: {METRICS['roc_auc']} {value:.4g}.")
         for name, (metric, value) in target_scores(result).items():
             graphs = _known(dataset, part, name)
             said = f"{part.capitalize()}{name and f' of {name}'}: {METRICS.get(metric, metric)} {value:.4g}"

@@ -94,15 +94,15 @@ class Smallest:
         self.text = min(self.text or text, text)
 
 
-def choose_target(table: Table, used: Sequence[str]) -> tuple[str, str]:
-    """Find the column of the targets if the user does not name one.
+def choose_targets(table: Table, used: Sequence[str]) -> tuple[list[str], str]:
+    """Find the column of the targets if the user does not name one, or several columns of labels 0 and 1.
 
     Args:
         table: The table.
         used: Columns that hold something else, such as the SMILES.
 
     Returns:
-        Its name, and why it is the target.
+        Their names, and why they are the targets.
     """
     names = [name for name in table.header if name not in used]
     if not names:
@@ -117,6 +117,9 @@ def choose_target(table: Table, used: Sequence[str]) -> tuple[str, str]:
     reasons = {name: column.why_no_target(name) for name, column in columns.items()}
     left = [name for name, reason in reasons.items() if not reason]
     out = [f"{shown(name)} {reason}" for name, reason in reasons.items() if reason]
+    others = f"; {list_columns(out)}" if out else ""
+    if len(left) > 1 and all(columns[name].labels for name in left):
+        return left, f"{list_columns(left)}, all columns that can be one, because they hold 0 and 1 alone{others}"
     if len(left) > 1:
         raise InputError(
             f"{table.path} must have one column that can be the target, but it has {len(left)}: {list_columns(left)}; "
@@ -127,8 +130,7 @@ def choose_target(table: Table, used: Sequence[str]) -> tuple[str, str]:
             f"{table.path} must have a column that can be the target, but {list_columns(out)}; "
             "choose one by name (--target)"
         )
-    others = f"; {list_columns(out)}" if out else ""
-    return left[0], f"{shown(left[0])}, the only column that can be one{others}"
+    return left, f"{shown(left[0])}, the only column that can be one{others}"
 
 
 class Column:
@@ -138,6 +140,7 @@ class Column:
         self.rows = self.known = 0
         self.counts_from = {0, 1}  # the numbers from which the cells may count the rows
         self.texts: set[str] | None = set()  # different cells; None if one is a number
+        self.labels = True  # all known cells are 0 or 1
 
     def add(self, cell: str) -> None:
         """Look at the cell of the next row."""
@@ -148,7 +151,9 @@ class Column:
         self.known += 1
         if self.texts is not None and len(self.texts) <= MOST_CLASSES:
             self.texts.add(cell)
-        if _is_number(cell) or DECIMAL_COMMA.fullmatch(cell):
+        number = _is_number(cell)
+        self.labels = self.labels and number and float(cell) in (0, 1)
+        if number or DECIMAL_COMMA.fullmatch(cell):
             self.texts = None
 
     def why_no_target(self, name: str) -> str:
