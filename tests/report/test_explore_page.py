@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.browser import NARROW, WIDE, browser, check_page, opened
+from tests.browser import NARROW, WIDE, browser, check_dark, check_page, opened
 from tests.report.explore_samples import (
     cells_of,
     drawn_cells,
@@ -293,3 +293,4 @@ def test_particles_of_a_trained_model(browser: "Browser", tmp_path: Path) -> Non
         assert page.evaluate("location.hash") == "#graph=0&path=1.3"
         assert drawn_cells(page) == cells_of(walk(graph, [1, 3])[1].tolist())
         assert page.evaluate("document.activeElement.textContent").startswith("Particle 1")
+    check_dark(browser, tmp_path / "run.html")

@@ -43,6 +43,12 @@ code { background: #f6f6f6; padding: 0 .2rem; }
   min-width: 7rem; } .wide tr.own td:first-child { background: #f3f6fa; } th, td { padding: .25rem .4rem; }
   td.number small { white-space: normal; } section tbody:has(tr.again) td:nth-child(2) { min-width: 6rem; }
   section .wide :is(th, td) { padding: .2rem .3rem; } section .wide :is(th, td):first-child { min-width: 4.5rem; } }
+@media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark; } a { color: #8ab4f8; }
+  body { color: #ddd; background: #16181c; } .note, caption, td small, figcaption { color: #aaa; }
+  h2, th, td { border-color: #444; } tr.own td, pre, code { background: #23272e; } figure svg { background: white; } }
+@media screen and (prefers-color-scheme: dark) and (max-width: 40rem) {
+  .wide td:first-child, .wide th:first-child { background: #16181c; }
+  .wide tr.own td:first-child { background: #23272e; } }
 @media print { body { font-size: 10pt; max-width: none; padding: 0; } h2, h3, caption, thead { break-after: avoid; }
   tr, .wide:has(tr:nth-child(-n + 12):last-child) { break-inside: avoid; } pre { columns: 2; }
   .wide { overflow: visible; } section table { font-size: 7pt; } section :is(th, td) { padding: .1rem .25rem; }
