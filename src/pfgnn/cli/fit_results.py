@@ -9,6 +9,7 @@ from pfgnn.errors import InputError, counted
 
 if TYPE_CHECKING:
     from pfgnn.data.dataset import Dataset
+    from pfgnn.data.task import Task
 
 # What a metric is called in a sentence.
 METRICS = {"mae": "mean absolute error", "accuracy": "accuracy", "roc_auc": "ROC-AUC", "error_ratio": "error ratio"}
@@ -78,7 +79,7 @@ def _known(dataset: "Dataset", part: str, target: str) -> int:
     import numpy as np
 
     known = ~np.isnan(dataset.y[dataset.splits[part]])
-    names = list(dataset.task.targets or map(str, range(dataset.task.outputs)))
+    names = _names(dataset.task)
     return int((known[:, names.index(target)] if target else known.any(1)).sum())
 
 
@@ -89,8 +90,19 @@ def target_scores(result: dict[str, Any]) -> dict[str, tuple[str, float]]:
         result: The result of a part: its metric, and its scores, in which "mae/logp" is the score of logp.
     """
     metric, scores = result["metric"], result["scores"]
-    named = {name.partition("/")[2]: (metric, value) for name, value in scores.items() if name.startswith(f"{metric}/")}
+    found = [(name.partition("/")[2], value) for name, value in scores.items() if name.startswith(f"{metric}/")]
+    named = {_named(name): (metric, value) for name, value in found}
     return named or {"": (metric, scores[metric])}
+
+
+def _names(task: "Task") -> list[str]:
+    """The names of the targets, as :func:`target_scores` has them."""
+    return [_named(name) for name in task.targets or map(str, range(task.outputs))]
+
+
+def _named(name: str) -> str:
+    """What a target is called in a sentence. Targets without a name have a number."""
+    return f"target {name}" if name.isdecimal() else name
 
 
 def _likely(value: float, graphs: int) -> str:
@@ -116,7 +128,7 @@ def _say_intervals(folder: Path) -> None:
         half = calibration.quantiles(COVERAGE).tolist()
     except InputError:  # too few graphs, of which the user was warned
         return
-    names = task.targets if len(task.targets) == len(half) > 1 else [""] * len(half)
+    names = _names(task) if len(half) > 1 else [""]
     for name, length in zip(names, half, strict=True):
         console.print(
             f"Interval{name and f' of {name}'}: {100 * COVERAGE:g} % of the true values lie within ± {length:.4g} of "
