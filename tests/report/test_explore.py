@@ -72,8 +72,10 @@ def test_large_graphs_and_further_graphs_are_left_out_with_a_sentence(tmp_path: 
     (tmp_path / "some.g6").write_text("".join(f"{to_graph6(graph)}\n" for graph in graphs))
     samples, note = read_samples(tmp_path / "some.g6", 4)
     assert [sample.name for sample in samples] == ["graph 0", "graph 3"]
+    assert [sample.number for sample in samples] == [0, 3]
     assert note == (
-        "These are the first 4 of 5 graphs. 2 of them are left out, for they have more than 200 vertices or 5000 edges."
+        "These are the first 4 of 5 graphs. 2 graphs are left out, because they have more than 200 vertices or 5000 "
+        "edges."
     )
 
 

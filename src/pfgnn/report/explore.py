@@ -110,11 +110,12 @@ def write_page(path: Path, source: str, graphs: Sequence[Shown], run: str | None
 
 def _entry(number: int, graphs: Sequence[Shown]) -> dict[str, Any]:
     """What the page's code is told about a graph."""
-    (name, graph, points, labels, smiles), found, walked = graphs[number]
+    (name, graph, points, labels, smiles, place), found, walked = graphs[number]
     if points is None:
         points = place_components(graph, found.moves)
     entry = {
         "name": name,
+        "number": number if place is None else place,
         "facts": _facts(number, graphs),
         "n": graph.num_nodes,
         "edges": graph.edges.tolist(),
