@@ -54,6 +54,7 @@ def _as_it_was() -> Iterator[None]:
     torch.set_rng_state(state)
 
 
+@pytest.mark.filterwarnings("ignore:.* unlike the training data")  # pages predict tiny graphs
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=name_of)
 def test_the_python_of_a_page_runs(

@@ -93,7 +93,7 @@ def _opened(path: Path) -> Iterator[io.BufferedReader | gzip.GzipFile]:
 
 
 def _not_text(path: Path, line: int, byte: int) -> InputError:
-    return InputError(f"{path} must be text in UTF-8, but line {line} has the byte {byte:#04x}")
+    return InputError(f"{path} must be text in UTF-8, but line {line} has the byte {byte:#04x}; save it as UTF-8")
 
 
 def ending(path: Path) -> str:

@@ -36,6 +36,7 @@ def test_it_prints_a_table_and_writes_csv_and_svg(
     printed = call(finished, "D?{", "--draws", 3, "--output", "predicted b", "--device", "cpu")
     assert "predicted b: " in printed
     assert "Wrote explanation.csv and explanation.svg." in printed
+    assert "--output shows another one of 3 outputs, such as 'predicted a'." in printed
     header, *rows = list(csv.reader((tmp_path / "explanation.csv").read_text().splitlines()))
     assert header[:5] == ["part", "vertex", "other end", "importance for predicted a", "predicted a, " + header[4][13:]]
     assert [row[:3] for row in rows] == [
@@ -66,6 +67,7 @@ def test_one_vertex_gets_a_sentence(finished: Path, tmp_path: Path, monkeypatch:
     printed = call(finished, "@", "--device", "cpu")
     assert "No part of this graph can be removed" in printed
     assert "nan" not in printed
+    assert "Warning: this graph is unlike the training graphs (smaller than all training graphs)" in printed
 
 
 def test_nothing_random_is_told_as_exact(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,7 @@ def test_one_target_keeps_its_name(tmp_path: Path, values: tuple[float, float], 
             "has no column 'homo', but has: name, smiles, mu, gap; name a .* --target$",
         ),
         (CSV, {"targets": ["Gap"]}, r"has no column 'Gap', .*; did you mean --target gap\?$"),
+        ("CCO,1.5\nCC,2\nC=O,3\n", {}, "must begin with a line of column names, but it begins with the molecule 'CCO'"),
         (CSV, {"smiles_column": "mol"}, "has no column 'mol', but has: .*, gap; name a column with --smiles-column$"),
         (CSV, {"smiles_column": "Smiles"}, r"has no column 'Smiles', .*; did you mean --smiles-column smiles\?$"),
         (
@@ -114,7 +115,7 @@ def test_one_target_keeps_its_name(tmp_path: Path, values: tuple[float, float], 
         (CSV, {"features": "ecfp"}, "^features must be one of ogb, zinc, qm9, but it is 'ecfp'$"),
         (CSV, {"on_error": "ignore"}, "^on_error must be one of fail, skip, but it is 'ignore'$"),
         (CSV, {"task": "ranking"}, "^task must be one of classification, regression, but it is 'ranking'$"),
-        (CSV, {"task": "classification"}, "table.csv: task is .*, which takes one column of targets, but there are 2$"),
+        (CSV, {"task": "classification"}, "several targets are a classification if all of them hold 0 and 1, but"),
     ],
 )
 def test_csv_that_cannot_be_read(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
@@ -240,9 +241,11 @@ def test_unreadable_paths_are_named(tmp_path: Path) -> None:
     path = write(tmp_path, "graphs.xml", "<graph/>")
     with pytest.raises(
         ValueError,
-        match=r"graphs.xml ends in none of .csv, .tsv, .smi, .smiles, .g6, .s6, .jsonl; give its kind as one of",
+        match=r"graphs.xml must end in one of .csv, .tsv, .smi, .smiles, .g6, .s6, .jsonl, but it ends in '.xml'$",
     ):
         convert(path)
+    with pytest.raises(ValueError, match=r"but it ends in '.xlsx'; a spreadsheet can be saved as CSV"):
+        convert(write(tmp_path, "graphs.xlsx", ""))
     for name in ("table.csv", "table.csv.gz"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00")
         with pytest.raises(ValueError, match=r"table.csv(.gz)? must be text in UTF-8, but line 1 has the byte 0xff"):

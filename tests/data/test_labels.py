@@ -119,6 +119,25 @@ def test_integers_are_classes_or_numbers(tmp_path: Path, y: list[int], task: Tas
         assert dataset.y[:, 0].tolist() == y
 
 
+def test_several_columns_of_0_and_1_are_labels(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {"a": [0, 1, 1, 0, 1, 0], "b": [1, "", 0, 0, 1, ""]}
+    both = {"targets": ["a", "b"]}
+    dataset = converted(tmp_path, both, **columns).dataset
+    assert dataset.task == Task("graph", 2, "binary_cross_entropy", "roc_auc", ("a", "b"))
+    np.testing.assert_array_equal(dataset.y[:, 1], [1, np.nan, 0, 0, 1, np.nan])
+    assert dataset.about["labels"].startswith("2 labels of 0 and 1 for each graph (if they are numbers, choose")
+    assert converted(tmp_path, {**both, "task": "regression"}, **columns).dataset.task.loss == "l1"
+    chosen = converted(tmp_path, id=list(range(6)), **columns).dataset
+    assert chosen.task == dataset.task
+    assert chosen.about["target column"].startswith(
+        "a, b, all columns that can be one, because they hold 0 and 1 alone"
+    )
+    columns["b"][0] = 2
+    assert converted(tmp_path, both, **columns).dataset.task.loss == "l1"
+    with pytest.raises(ValueError, match=r"several targets are a classification if all of them .*, but there is 2;"):
+        converted(tmp_path, {**both, "task": "classification"}, **columns)
+
+
 @pytest.mark.parametrize("unknown", ["", "nan", "NaN", "NA"])
 def test_an_empty_cell_is_an_unknown_label(tmp_path: Path, unknown: str) -> None:
     numbers = converted(tmp_path, y=[0.5, unknown, 2, 3, 4, 5]).dataset
@@ -172,13 +191,30 @@ def test_null_is_an_unknown_label_in_json(tmp_path: Path) -> None:
     np.testing.assert_array_equal(convert(tmp_path / "own.jsonl").dataset.y, [[1, np.nan], [2, 3]])
 
 
-@pytest.mark.parametrize("kind", [None, "classification", "regression"])
-def test_decimal_commas_are_no_classes(tmp_path: Path, kind: str | None) -> None:
+def test_decimal_commas(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     path = tmp_path / "own.csv"
-    path.write_text("smiles;y\nCCO;1,5\nCC;2\nC;-2,5\n")
-    with pytest.raises(ValueError, match=r"own\.csv: numbers must have a decimal point, but there is '-2,5'; replace"):
-        convert(path, task=kind)
+    path.write_text("nr;smiles;y\n1;CCO;1,5\n2;CC;None\n3;C;-2,125\n4;CN;#N/A\n5;CS;3\n6;CO;,5\n")
+    dataset = convert(path).dataset
+    np.testing.assert_array_equal(dataset.y[:, 0], [1.5, np.nan, -2.125, np.nan, 3, 0.5])
+    assert dataset.task == Task("graph", 1, "l1", "mae", ("y",))
+    assert dataset.about["decimal commas"] == ",5 is read as .5"
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        (["1,5", "2.5", "3"], "must all have decimal points, or all have commas, but there are '1,5' and '2.5'"),
+        (["1,500", "2", "3"], "must have decimal .*, but '1,500' may be 1.500 or 1500"),
+        (["1,5,0", "2", "3"], "line 2: column 'y' must be a finite number, but it is '1,5,0'"),
+    ],
+)
+def test_commas_that_may_mean_something_else(tmp_path: Path, cells: list[str], sentence: str) -> None:
+    pytest.importorskip("rdkit")
+    path = tmp_path / "own.csv"
+    path.write_text("smiles;y\n" + "".join(f"C;{cell}\n" for cell in cells))
+    with pytest.raises(ValueError, match=sentence):
+        convert(path)
 
 
 def test_underscores_make_no_number(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_wrong_tables(tmp_path: Path, text: str, sentence: str) -> None:
     ("text", "sentence"),
     [
         ('name,smiles,y\n"a,CCO,1.5\nb,CC,2.5\nc",CCC,1.7\nd,CCCC,2\n', "line 4: a cell must not hold whole rows"),
-        ('name,smiles,y\na,CCO,1.5\n"b,CC,2.5\n', "line 3: unexpected end of data"),
+        ('name,smiles,y\na,CCO,1.5\n"b,CC,2.5\n', "line 3: a quote is opened in this row or above"),
     ],
 )
 def test_a_missing_quote_loses_no_rows(tmp_path: Path, text: str, sentence: str) -> None:

@@ -1,5 +1,6 @@
 """The parts and the settings that a fit chooses, for few graphs and for many."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,19 @@ def test_parts_do_not_overlap_and_hold_all_classes() -> None:
     for graphs in parts.values():
         assert abs(CLASSES.y[graphs].mean() - 0.5) <= 0.1
     assert not np.array_equal(make_parts(CLASSES, Shares(), seed=1)["validation"], parts["validation"])
+
+
+def test_a_rare_label_is_divided_in_equal_proportions() -> None:
+    y = np.zeros((200, 2))
+    y[::2, 0], y[:10, 1] = 1, 1
+    task = Task("graph", 2, "binary_cross_entropy", "roc_auc")
+    parts = make_parts(replace(single_vertices(200), y=y, task=task), Shares(test=None), seed=0)
+    assert {name: int(y[part, 1].sum()) for name, part in parts.items()} == {
+        "train": 7,
+        "validation": 1,
+        "calibration": 1,
+        "test": 1,
+    }
 
 
 def test_graphs_without_a_target_are_in_no_part() -> None:

@@ -20,7 +20,7 @@ from pfgnn.training.metrics import as_scores, score
 
 NUMBER = Task("graph", 1, "l1", "mae")
 CLASSES = Task("graph", 3, "cross_entropy", "mean_roc_auc")
-LABELS = Task("graph", 2, "binary_cross_entropy", "roc_auc")
+LABELS = Task("graph", 3, "binary_cross_entropy", "roc_auc")
 # Half of the molecules have a nitrogen.
 SMILES = [f"{'C' * n}{'N' if n % 2 else 'O'}{'C' * (n % 5)}" for n in range(1, 41)]
 
@@ -40,9 +40,10 @@ def test_the_constant_is_the_median_the_majority_or_the_share() -> None:
     assert found.tolist() == [[2.0]] * 3
     classes = constant(points([[0], [1], [1], [2]], CLASSES), np.arange(4), 3).prediction
     assert scored(CLASSES, classes, [[1], [1], [2]]) == {"mean_roc_auc": 0.5, "accuracy": pytest.approx(2 / 3)}
-    labels = constant(points([[0.0, 1.0], [1.0, np.nan], [1.0, 1.0]], LABELS), np.arange(3), 2).prediction
-    np.testing.assert_allclose(1 / (1 + np.exp(-labels)), [[2 / 3, 1.0]] * 2, atol=1e-8)
-    assert scored(LABELS, labels, [[0.0, 1.0], [1.0, 0.0]]) == {"roc_auc": 0.5}
+    known = [[0.0, 1.0, 0.0], [1.0, np.nan, 0.0], [1.0, 1.0, 0.0]]
+    labels = constant(points(known, LABELS), np.arange(3), 2).prediction
+    np.testing.assert_allclose(1 / (1 + np.exp(-labels)), [[2 / 3, 1.0, 0.0]] * 2, atol=1e-8)
+    assert scored(LABELS, labels, [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])["roc_auc"] == 0.5
 
 
 def test_probabilities_become_scores() -> None:
@@ -82,7 +83,7 @@ def test_a_forest_learns_from_fingerprints(task: Task) -> None:
     nitrogen = np.array([[float("N" in smiles)] for smiles in SMILES])
     y = nitrogen.copy()
     if task is LABELS:
-        y = np.concatenate([nitrogen, np.where(np.arange(40)[:, None] < 3, np.nan, 1 - nitrogen)], axis=1)
+        y = np.concatenate([nitrogen, np.where(np.arange(40)[:, None] < 3, np.nan, 1 - nitrogen), nitrogen], axis=1)
     dataset = Dataset.from_smiles(SMILES, y.astype(np.int64) if task is CLASSES else y, task=task)
     train, test = np.arange(30), np.arange(30, 40)
     found = random_forest(SMILES, dataset, train, test)

@@ -47,6 +47,16 @@ def test_rare_classes() -> None:
     assert said == "some classes have fewer than 2 graphs in a part: class 'yes' in train, validation, calibration"
 
 
+def test_rare_labels() -> None:
+    """A value that is unknown is neither of the two."""
+    y = np.zeros((60, 2))
+    y[::2] = 1
+    y[50:58, 1] = np.nan
+    task = Task("graph", 2, "binary_cross_entropy", "roc_auc", ("a", "b"))
+    [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
+    assert said == "some classes have fewer than 2 graphs in a part: b = 0 in test; b = 1 in test"
+
+
 def test_molecules_in_two_parts() -> None:
     copies = np.arange(60)
     copies[55] = 3

@@ -30,7 +30,7 @@ def test_a_folder_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     (tmp_path / FACTS).write_text(json.dumps(content))
     facts = read_facts(tmp_path)
     assert facts is not None
-    assert (facts.largest, facts.seen) == (9, Seen(9, [], []))
+    assert (facts.largest, facts.seen) == (9, Seen(0, 9, [], []))
     check_same(tmp_path, Path("elsewhere/own.csv"), {"--target": ["z"]})
     assert fit_command(tmp_path, Path("m")) == "pfgnn fit own.csv --out m"
 

@@ -79,14 +79,16 @@ def test_a_card_tells_data_error_parameters_limits_and_licence(shelf: Path, comm
         assert fact in card
     status, listed, _ = command("cards")
     assert f"Trained on old; validation mae {record['results']['validation']['value']:.4g}" in listed
+    assert "for tests only" in listed
 
 
 def test_the_command_predicts_by_name(shelf: Path, command: Command, tmp_path: Path) -> None:
     pack_run(OLD, shelf / "tiny", licence="MIT", limits="a test")
     data = "packed.pfgnn"
     pfgnn.data.Dataset.from_graphs(GRAPHS, [[0.0, 0.0]] * 2, node_categories=(3,), edge_categories=(2,)).save(data)
-    status, _, errors = command("predict", "tiny", data, "--draws", 2, "--device", "cpu")
+    status, said, errors = command("predict", "tiny", data, "--draws", 2, "--device", "cpu")
     assert (status, errors) == (0, "")
+    assert "Limits of this model: a test." in said
     assert (tmp_path / "predictions.csv").read_text().count("\n") == 3
     status, _, errors = command("predict", "tinny", data)
     assert status == 2

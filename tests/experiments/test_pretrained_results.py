@@ -96,3 +96,9 @@ def test_all_models_together_are_small() -> None:
     stored = [path for folder in MODELS.values() for path in folder.iterdir()]
     assert stored
     assert sum(path.stat().st_size for path in stored) <= MOST_BYTES
+
+
+def test_other_sizes_than_those_of_the_training_are_told() -> None:
+    with pytest.warns(UserWarning, match="graph 0: smaller than all training graphs"):
+        found = pfgnn.load_pretrained("connectivity", "cpu").predict([pfgnn.graphs.circulant(6, [1])], draws=1)
+    assert found.outside == ["smaller than all training graphs"]

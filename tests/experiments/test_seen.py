@@ -29,14 +29,15 @@ def test_categories_of_any_graphs() -> None:
     rows = np.arange(3)  # the vertices of the first graph
     assert seen_values(known.x, known.node_categories, rows) == [[0, 1, 2]]
     assert seen_values(known.x, None, rows) == seen_values(None, (9,), rows) == []
-    seen = Seen(3, [[0, 1, 2]], [[0]])
+    seen = Seen(2, 3, [[0, 1, 2]], [[0]])
     assert seen.outside(paths([0, 1], [2, 7, 7, 8], [3, 4]), None) == [
         "",
         "larger than all training graphs, node feature 0 = 7, node feature 0 = 8",
         "node feature 0 = 3, node feature 0 = 4",
     ]
     assert seen.outside(paths([0, 1], bond=4), None) == ["edge feature 0 = 4"]
-    assert Seen(3, [], []).outside(paths([8, 8], [0] * 4), None) == ["", "larger than all training graphs"]
+    assert Seen(2, 3, [], []).outside(paths([8, 8], [0] * 4), None) == ["", "larger than all training graphs"]
+    assert Seen(3, 3, [], []).outside(paths([8, 8], [0] * 3), None) == ["smaller than all training graphs", ""]
 
 
 def test_molecules_have_names() -> None:
@@ -45,6 +46,7 @@ def test_molecules_have_names() -> None:
     assert known.x is not None
     assert known.edge_attr is not None
     seen = Seen(
+        1,
         3,
         seen_values(known.x, known.node_categories, np.arange(len(known.x))),
         seen_values(known.edge_attr, known.edge_categories, np.arange(len(known.edge_attr))),

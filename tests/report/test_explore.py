@@ -72,8 +72,10 @@ def test_large_graphs_and_further_graphs_are_left_out_with_a_sentence(tmp_path: 
     (tmp_path / "some.g6").write_text("".join(f"{to_graph6(graph)}\n" for graph in graphs))
     samples, note = read_samples(tmp_path / "some.g6", 4)
     assert [sample.name for sample in samples] == ["graph 0", "graph 3"]
+    assert [sample.number for sample in samples] == [0, 3]
     assert note == (
-        "These are the first 4 of 5 graphs. 2 of them are left out, for they have more than 200 vertices or 5000 edges."
+        "These are the first 4 of 5 graphs. 2 graphs are left out, because they have more than 200 vertices or 5000 "
+        "edges."
     )
 
 
@@ -125,7 +127,8 @@ def test_a_run_adds_its_particles(tmp_path: Path) -> None:
             [particle.path for particle in step] for step in want
         ]
         assert sum(particle["weight"] for particle in entry["steps"][-1]) == pytest.approx(1, abs=1e-5)
-        assert entry["prediction"].startswith("Prediction: probability of class 0 0.")
+        assert entry["prediction"].startswith("Prediction: probability of class 0 = 0.")
+    assert "UserWarning" not in done.stderr
     pytest.importorskip("rdkit")
     (tmp_path / "one.smi").write_text("CCO\n")
     samples, _ = read_samples(tmp_path / "one.smi", 1)

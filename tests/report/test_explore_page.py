@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.browser import NARROW, WIDE, browser, check_page, opened
+from tests.browser import NARROW, WIDE, browser, check_dark, check_page, opened
 from tests.report.explore_samples import (
     cells_of,
     drawn_cells,
@@ -266,6 +266,16 @@ def test_a_path_may_go_on_below_a_leaf(browser: "Browser", pair: Path) -> None:
         assert drawn_cells(page) == [{v} for v in range(6)]
 
 
+@pytest.mark.slow
+def test_links_count_the_graphs_that_are_left_out(browser: "Browser", tmp_path: Path) -> None:
+    graphs = zip((0, 3), hexagon_and_triangles(), strict=True)
+    shown = [Shown(Sample(f"graph {i}", graph, number=i), search_here(graph)) for i, graph in graphs]
+    write_page(tmp_path / "some.html", "A test.", shown)
+    for address, name in (("#graph=3", "graph 3"), ("#graph=1", "graph 0")):
+        with opened(browser, tmp_path / "some.html", address) as page:
+            assert page.locator("#graph-choice option:checked").inner_text() == name
+
+
 def test_particles_of_a_trained_model(browser: "Browser", tmp_path: Path) -> None:
     steps = [
         [Particle([0], 0.25), Particle([1], 0.75), Particle([4], 0.0)],
@@ -293,3 +303,4 @@ def test_particles_of_a_trained_model(browser: "Browser", tmp_path: Path) -> Non
         assert page.evaluate("location.hash") == "#graph=0&path=1.3"
         assert drawn_cells(page) == cells_of(walk(graph, [1, 3])[1].tolist())
         assert page.evaluate("document.activeElement.textContent").startswith("Particle 1")
+    check_dark(browser, tmp_path / "run.html")

@@ -147,6 +147,7 @@ def test_classes_have_accuracy_area_confusions_and_log_loss() -> None:
     labels = fitted(LABELS)
     text = said(score_section, labels)
     assert "modelAUCaccuracy" in text
+    assert "Mean over 2 targets: the area under the ROC curve is " in text
     assert "labelhas it, foundhas it, missedhas it not, wrong alarmhas it not, right" in text
     assert "The log loss of toxic is" in said(certainty_section, labels)
 
@@ -160,6 +161,10 @@ def test_probabilities_of_few_graphs_are_not_judged() -> None:
     text = said(certainty_section, given)
     assert "With 19 test graphs the probabilities cannot be checked: a plot needs 20 at least." in text
     assert "Expected calibration error" not in text
+    labels = fitted(LABELS)
+    assert labels.test is not None
+    few = labels.test._replace(**{name: getattr(labels.test, name)[:19] for name in ("graphs", "mean", "error")})
+    assert "With so few (toxic: 19, soluble: 1" in said(certainty_section, replace(labels, test=few, baselines=[]))
     assert "<svg" not in "".join(certainty_section(given))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.browser import NARROW, WIDE, browser, check_page, opened
+from tests.browser import NARROW, WIDE, browser, check_dark, check_page, opened
 from tests.report.fitted_samples import CLASSES, NUMBERS, WILD, fitted
 
 from pfgnn.data.task import Task
@@ -41,6 +41,7 @@ def test_it_fits_the_window_and_says_nothing(browser: "Browser", tmp_path: Path,
         if width == WIDE:  # no table is cut
             cut = "tables => tables.filter((table) => table.scrollWidth > table.clientWidth).length"
             assert page.locator(".wide").evaluate_all(cut) == 0
+    check_dark(browser, tmp_path / "report.html", width)
 
 
 @pytest.mark.slow

@@ -43,7 +43,8 @@ def test_roc_auc_of_several_targets_leaves_out_the_unknown_and_those_of_one_clas
     z = torch.tensor([[1.0, 9.0, 0.0], [2.0, 1.0, 1.0], [3.0, 0.0, 2.0], [0.0, 2.0, 3.0]])
     y = torch.tensor([[0.0, math.nan, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
     got = score(Task("graph", 3, "binary_cross_entropy", "roc_auc"), z, y)
-    assert got == {"roc_auc": pytest.approx((2 / 3 + 1 / 2) / 2)}
+    each = {"roc_auc/0": pytest.approx(2 / 3), "roc_auc/1": 0.5}
+    assert got == {"roc_auc": pytest.approx((2 / 3 + 1 / 2) / 2), **each}
     with pytest.raises(ValueError, match="y must have both classes for roc_auc"):
         score(BINARY, z[:, :1], torch.ones(4, 1))
 

@@ -16,7 +16,7 @@ def cards(
     json: Json = False,
 ) -> None:
     """List the trained models that come with pfgnn, or print the card of one."""
-    from pfgnn.experiments.pretrained import CARD, card_summary, pretrained_folder, pretrained_models
+    from pfgnn.experiments.pretrained import CARD, card_limits, card_summary, pretrained_folder, pretrained_models
 
     if name is not None:
         text = (pretrained_folder(name) / CARD).read_text(encoding="utf-8")
@@ -27,14 +27,15 @@ def cards(
         return
     models = pretrained_models()
     if json:
-        print_json([{"name": known, "about": card_summary(folder)} for known, folder in models.items()])
+        about = {known: (card_summary(folder), card_limits(folder)) for known, folder in models.items()}
+        print_json([{"name": known, "about": what, "limits": limits} for known, (what, limits) in about.items()])
         return
     if not models:
         console.print("No trained model comes with this version of pfgnn. `pfgnn pack` makes one from a run.")
         return
-    table = make_table("model", "what it is")
+    table = make_table("model", "what it is", "limits")
     for known, folder in models.items():
-        table.add_row(known, card_summary(folder))
+        table.add_row(known, card_summary(folder), card_limits(folder))
     console.print(table)
     console.print("`pfgnn predict NAME FILE` predicts with one, `pfgnn cards NAME` prints its card.", markup=False)
 

@@ -4,7 +4,7 @@ import codecs
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, TextIO
 
@@ -19,6 +19,7 @@ console = Console(emoji=False, quiet=os.environ.get("RANK", "0") != "0")
 errors = Console(stderr=True, soft_wrap=True, emoji=False)
 
 
+FOUND = ("SMILES column", "target column", "decimal commas", "labels", "classes", "unknown labels", "parts")
 CLOSED_PIPE = 141  # exit status: 128 and the number of SIGPIPE, as shells give it
 PLAIN = {"→": "->", "…": "...", "±": "+/-", "≤": "<=", "≥": ">=", "×": "x", "²": "^2", "–": "-", "—": "-"}
 
@@ -78,6 +79,17 @@ def make_table(*columns: str, title: str | None = None, caption: str | None = No
 def say(text: str) -> None:
     """Print a text as it is: no colours, no markup, and no line is broken to fit the terminal."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def say_found(about: Mapping[str, str]) -> None:
+    """Print what was found in a file of graphs: its columns, its targets and its parts.
+
+    Args:
+        about: The facts of a dataset, see :attr:`pfgnn.data.dataset.Dataset.about`.
+    """
+    for key in FOUND:
+        if what := about.get(key):
+            say(f"{key[0].upper()}{key[1:]}: {what}.")
 
 
 def print_json(content: object) -> None:

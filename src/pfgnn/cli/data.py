@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns, gone_after_errors
-from pfgnn.cli.console import Json, console, make_table, print_json
+from pfgnn.cli.console import Json, console, make_table, print_json, say_found
 from pfgnn.cli.stopping import going_on
 from pfgnn.errors import InputError, counted, shown
 
@@ -208,9 +208,7 @@ def convert(
             on_error=on_error,
             split_column=split_column,
         )
-    for key in ("SMILES column", "target column", "labels", "classes", "unknown labels", "parts"):
-        if what := done.about.get(key):
-            console.print(f"{key[0].upper()}{key[1:]}: {what}.", highlight=False, soft_wrap=True, markup=False)
+    say_found(done.about)
     for reject in done.first:
         console.print(f"line {reject.line}: {reject.reason}", highlight=False, soft_wrap=True, markup=False)
     if done.rejected > len(done.first):

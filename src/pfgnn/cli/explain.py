@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console, errors, make_table
+from pfgnn.cli.console import console, errors, make_table, say
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Model
 from pfgnn.errors import InputError, shown
@@ -73,6 +74,9 @@ def explain(
     run = load_run(directory, device)
     chosen = None if output is None else _find(run.names, output)
     given = read_one_graph(graph, run.needs, number, smiles_column)
+    if given.outside and run.task.level == "graph":
+        said = f"Warning: this graph is unlike the training graphs ({given.outside}), so the prediction may be far off."
+        shown_on.print(said, markup=False, highlight=False, soft_wrap=True)
     with Progress(
         *bar_columns("predictions"), console=shown_on, transient=True, disable=not shown_on.is_terminal
     ) as bar:
@@ -130,6 +134,8 @@ def _print(found: "Explanation", output: int) -> None:
         table.add_row(*map(str, rows[row][:first]), f"{means[row]:+.4g}", f"{errors_of[row]:.2g}")
     noise = "exact" if found.exact else f"Monte Carlo standard error {error:.2g}"
     console.print(f"{found.names[output]}: {value:.5g}, {noise}", markup=False)
+    if others := [name for name in found.names if name != found.names[output]]:
+        say(f"--output shows another one of {len(found.names)} outputs, such as {shlex.quote(others[0])}.")
     if not order:
         console.print("No part of this graph can be removed, because nothing would be left. So there is no importance.")
         return

@@ -54,7 +54,7 @@ def explore(
     if trained is not None:
         walks = walk_all(trained, samples)
         pages = [page._replace(walked=walked) for page, walked in zip(pages, walks, strict=True)]
-    source = f"{len(samples)} of the graphs in {path.name}. {note}" if note else f"The graphs of {path.name}."
+    source = f"{counted(len(samples), 'graph')} of {path.name}. {note}" if note else f"The graphs of {path.name}."
     write_page(out, source, pages, None if run is None else str(run))
     said = f"Wrote {out} with {counted(len(samples), 'graph')}; open it in a browser. {note}"
     console.print(said.strip(), markup=False, highlight=False, soft_wrap=True)

@@ -8,7 +8,7 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, say_found
 from pfgnn.cli.fit_results import say_baselines, say_results
 from pfgnn.cli.predict import REJECTS_SHOWN, check_on_error
 from pfgnn.cli.stopping import going_on
@@ -178,10 +178,7 @@ def _write_page(folder: Path, device: str) -> None:
 
 def _say_data(given: "Given") -> None:
     """Print what was found in the file."""
-    for key in ("SMILES column", "target column", "labels", "classes", "unknown labels", "parts"):
-        if what := given.dataset.about.get(key):
-            said = f"{key[0].upper()}{key[1:]}: {what}."
-            console.print(said, highlight=False, soft_wrap=True, markup=False)
+    say_found(given.dataset.about)
     for reject in given.rejects[:REJECTS_SHOWN]:
         console.print(f"line {reject.line}: {reject.reason}", highlight=False, soft_wrap=True, markup=False)
     rejected = f"; {counted(len(given.rejects), 'line')} rejected" if given.rejects else ""

@@ -2,10 +2,14 @@
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, say
 from pfgnn.errors import InputError, counted
+
+if TYPE_CHECKING:
+    from pfgnn.data.dataset import Dataset
+    from pfgnn.data.task import Task
 
 # What a metric is called in a sentence.
 METRICS = {"mae": "mean absolute error", "accuracy": "accuracy", "roc_auc": "ROC-AUC", "error_ratio": "error ratio"}
@@ -18,17 +22,22 @@ def say_results(folder: Path, record: dict[str, Any]) -> None:
         folder: The model folder.
         record: The record of its run.
     """
-    from pfgnn.experiments.model_folder import TEST, read_facts
+    from pfgnn.data.dataset import Dataset
+    from pfgnn.experiments.model_folder import DATA, TEST, read_facts
 
-    facts = read_facts(folder)
+    facts, dataset = read_facts(folder), Dataset.open(folder / DATA)
     if facts is not None:
         sizes = ", ".join(f"{size} {name}" for name, size in facts.parts.items())
         console.print(f"Graphs: {sizes}.", highlight=False)
     for part, result in record["results"].items():
-        graphs = 0 if facts is None else facts.parts.get(part, 0)
+        targets = len(target_scores(result))
+        if result["metric"] == "roc_auc" and targets > 1:
+            value = result["scores"]["roc_auc"]
+            say(f"{part.capitalize()}, mean over {targets} targets: {METRICS['roc_auc']} {value:.4g}.")
         for name, (metric, value) in target_scores(result).items():
+            graphs = _known(dataset, part, name)
             said = f"{part.capitalize()}{name and f' of {name}'}: {METRICS.get(metric, metric)} {value:.4g}"
-            if metric == "accuracy" and graphs:
+            if metric == "accuracy":
                 said += _likely(value, graphs)
             console.print(f"{said} on {counted(graphs, 'graph')}.", highlight=False, soft_wrap=True, markup=False)
     _say_intervals(folder)
@@ -59,6 +68,21 @@ def say_baselines(folder: Path) -> None:
         )
 
 
+def _known(dataset: "Dataset", part: str, target: str) -> int:
+    """How many graphs of a part have a known value of a target.
+
+    Args:
+        dataset: The graphs.
+        part: Name of the part.
+        target: As :func:`target_scores` names it.
+    """
+    import numpy as np
+
+    known = ~np.isnan(dataset.y[dataset.splits[part]])
+    names = _names(dataset.task)
+    return int((known[:, names.index(target)] if target else known.any(1)).sum())
+
+
 def target_scores(result: dict[str, Any]) -> dict[str, tuple[str, float]]:
     """The metric and the score of each target by its name. With one target, or classes, the name is "".
 
@@ -66,8 +90,19 @@ def target_scores(result: dict[str, Any]) -> dict[str, tuple[str, float]]:
         result: The result of a part: its metric, and its scores, in which "mae/logp" is the score of logp.
     """
     metric, scores = result["metric"], result["scores"]
-    named = {name.partition("/")[2]: (metric, value) for name, value in scores.items() if name.startswith(f"{metric}/")}
+    found = [(name.partition("/")[2], value) for name, value in scores.items() if name.startswith(f"{metric}/")]
+    named = {_named(name): (metric, value) for name, value in found}
     return named or {"": (metric, scores[metric])}
+
+
+def _names(task: "Task") -> list[str]:
+    """The names of the targets, as :func:`target_scores` has them."""
+    return [_named(name) for name in task.targets or map(str, range(task.outputs))]
+
+
+def _named(name: str) -> str:
+    """What a target is called in a sentence. Targets without a name have a number."""
+    return f"target {name}" if name.isdecimal() else name
 
 
 def _likely(value: float, graphs: int) -> str:
@@ -93,7 +128,7 @@ def _say_intervals(folder: Path) -> None:
         half = calibration.quantiles(COVERAGE).tolist()
     except InputError:  # too few graphs, of which the user was warned
         return
-    names = task.targets if len(task.targets) == len(half) > 1 else [""] * len(half)
+    names = _names(task) if len(half) > 1 else [""]
     for name, length in zip(names, half, strict=True):
         console.print(
             f"Interval{name and f' of {name}'}: {100 * COVERAGE:g} % of the true values lie within ± {length:.4g} of "

@@ -8,7 +8,7 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, say
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Imports, Model
 from pfgnn.errors import InputError, counted, shown
@@ -59,7 +59,7 @@ def predict(
 
     Graphs and vertices are counted from 0.
     """
-    from pfgnn.experiments.pretrained import find_model
+    from pfgnn.experiments.pretrained import card_limits, find_model
     from pfgnn.experiments.run_directory import read_record
 
     check_draws(draws, particles)
@@ -100,6 +100,8 @@ def predict(
     with bar:
         rows = write_table(out, noted.each(pieces))
     noted.show()
+    if limits := card_limits(directory):
+        say(f"Limits of this model: {limits}.")
     if noted.outside:
         warned = say_outside(noted.outside, noted.first_outside)
         console.print(f"Warning: {warned}.", markup=False, highlight=False, soft_wrap=True)

@@ -19,6 +19,7 @@ from pfgnn.errors import InputError, shown
 from pfgnn.files import ending, reading
 from pfgnn.graphs.arrays import IntArray
 
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 KINDS = ("csv", "smi", "graph6", "jsonl", "tu")
 ENDINGS = {
     **dict.fromkeys(TABLES, "csv"),
@@ -179,7 +180,8 @@ def _guess_kind(file: Path) -> str:
     if file.is_dir():
         return "tu"
     if ending(file) not in ENDINGS:
-        raise InputError(f"{file} ends in none of {', '.join(ENDINGS)}; give its kind as one of: {', '.join(KINDS)}")
+        hint = "; a spreadsheet can be saved as CSV" if ending(file) in SPREADSHEETS else ""
+        raise InputError(f"{file} must end in one of {', '.join(ENDINGS)}, but it ends in {shown(ending(file))}{hint}")
     return ENDINGS[ending(file)]
 
 

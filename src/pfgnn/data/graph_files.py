@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pfgnn.data.arrays import Array, shrink
-from pfgnn.data.labels import Labels, choose_target
+from pfgnn.data.labels import Labels, choose_targets
 from pfgnn.data.molecules import FEATURES, FeatureSet
 from pfgnn.data.smiles_column import choose_smiles
 from pfgnn.data.table_file import SMILES, Table, list_columns, open_table
@@ -84,8 +84,7 @@ def read_csv(
             raise InputError(f"--split-column must be another column than that of the SMILES, {shown(smiles_column)}")
         other[split_column] = "of the parts"
     if targets is None:
-        chosen, why = choose_target(table, list(other))
-        names = [chosen]
+        names, why = choose_targets(table, list(other))
     else:
         names, why = list(targets), f"{list_columns(targets)}, as you chose"
     if not names:
@@ -108,6 +107,8 @@ def read_csv(
     labels = Labels([f"column {shown(name)}" for name in names], whole_rows(), file, classes)
     read = _Row(table, smiles, places, labels, features)
     about = {"SMILES column": smiles_column, "target column": why}
+    if labels.comma:
+        about["decimal commas"] = f"{labels.comma} is read as {labels.comma.replace(',', '.')}"
     return Source(total, table.read, read, tuple(names), FEATURES[features], labels.classes, about, itemgetter(smiles))
 
 

@@ -42,7 +42,7 @@ def decide_task(
     """Decide whether labels are classes or numbers.
 
     Texts are classes. If the task is not given, one column of the integers 0, 1, 2, ... is taken for classes, unless
-    most of them occur only once.
+    most of them occur only once; and several columns of 0 and 1 are labels that a graph has or has not.
 
     Args:
         labels: The labels, float64 [g, C], in one or several pieces. NaN means unknown.
@@ -65,10 +65,19 @@ def decide_task(
     counted = len(distinct) <= MOST_CLASSES and np.array_equal(distinct, np.arange(len(distinct)))
     if classes and task == "regression":
         raise InputError(f"task is regression, which takes numbers, but there are texts such as {shown(classes[0])}")
-    if task == "classification" and len(unknown) > 1:
-        raise InputError(f"task is classification, which takes one column of targets, but there are {len(unknown)}")
+    several = len(unknown) > 1
+    if several and task != "regression" and np.array_equal(distinct, [0, 1]):
+        hint = "" if task else " (if they are numbers, choose the task regression)"
+        why = {"labels": f"{len(unknown)} labels of 0 and 1 for each graph{hint}", **why}
+        made = Task("graph", len(unknown), "binary_cross_entropy", "roc_auc", tuple(names))
+        return LabelTask(made, None, not missing, why)
+    if several and task == "classification":
+        other = next((f"{value:.15g}" for value in distinct if value not in (0, 1)), f"{distinct[0]:.15g} alone")
+        raise InputError(
+            f"several targets are a classification if all of them hold 0 and 1, but there is {other}; choose one target"
+        )
     repeated = size < FEW_ROWS or 2 * len(distinct) <= size - missing
-    guessed = task is None and len(unknown) == 1 and counted and repeated and len(distinct) > 1
+    guessed = task is None and not several and counted and repeated and len(distinct) > 1
     if not (classes or task == "classification" or guessed):
         made = Task("graph", len(unknown), "l1", "mae", tuple(names))
         numbers = "numbers" if len(unknown) == 1 else f"{len(unknown)} numbers for each graph"

@@ -8,12 +8,14 @@ from pathlib import Path
 from pfgnn.data.table_file import Table, list_columns
 from pfgnn.errors import InputError, shown
 
-UNKNOWN = ("", "nan", "na", "n/a", "null")  # cells without a label, in lower case
+UNKNOWN = ("", "nan", "na", "n/a", "#n/a", "<na>", "null")  # cells without a label, in lower case
+NO_NUMBER = "none"  # among numbers also unknown; among texts it is a class
 # Names of columns that number or name the rows, such as "id", "mol_id", "CompoundID" or "Unnamed: 0".
 IDENTIFIER = re.compile(
     r"(?i:(.*[\W_])?(id|idx|ids|index|key|no|nr|row|name|names|cas|cid|inchi|inchikey)|unnamed: \d+)?|.*[a-z](ID|Id)"
 )
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
+THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")  # 1,234 may be 1.234 or 1234
 MOST_CLASSES = 2**16  # more different labels are no classes, and are not kept in memory
 FEW_ROWS = 5  # with fewer rows, the values say nothing about the meaning of a column
 
@@ -22,6 +24,11 @@ class Labels:
     """How the cells of the target columns become numbers.
 
     A cell is a number, or unknown. But if there is one column and none of its cells is a number, its texts are classes.
+    Numbers may have decimal commas, if all of them do and it is certain what the commas mean.
+
+    Attributes:
+        classes: Texts of the classes, in the order of their numbers; empty if the cells are numbers.
+        comma: A number with a decimal comma, such as "0,5"; "" if there is none.
 
     Args:
         names: What the columns are called in messages.
@@ -33,8 +40,8 @@ class Labels:
     def __init__(self, names: Sequence[str], rows: Iterable[Sequence[str]], file: Path, classes: bool = False) -> None:
         self.names, self.file = names, file
         texts: set[str] = set()  # what can be a class; with one more than allowed it is complete
-        commas: set[str] = set()
-        single, numbers = True, False
+        commas, points = Smallest(), Smallest()
+        single, numbers, certain = True, False, False
         for row in rows:
             known = [cell for cell in row if not _is_unknown(cell)]
             single = single and len(known) < 2
@@ -44,15 +51,25 @@ class Labels:
                 if (classes or not is_number) and len(texts) <= MOST_CLASSES:
                     texts.add(cell)
                 if DECIMAL_COMMA.fullmatch(cell):
-                    commas = {min(cell, *commas)} if commas else {cell}
+                    commas.add(cell)
+                    certain = certain or not THOUSANDS.fullmatch(cell)
+                elif is_number and "." in cell:
+                    points.add(cell)
         others = any(not _is_number(text) for text in texts)
-        if commas and all(DECIMAL_COMMA.fullmatch(text) or _is_number(text) for text in texts):
-            comma = shown(*commas)
-            raise InputError(f"{file}: numbers must have a decimal point, but there is {comma}; replace commas")
-        as_text = single and others and (classes or not numbers)
+        decimal = not classes and all(
+            DECIMAL_COMMA.fullmatch(text) or _is_number(text) or text.lower() == NO_NUMBER for text in texts
+        )
+        self.comma = commas.text if decimal else ""
+        if self.comma and points.text:
+            both = f"{shown(self.comma)} and {shown(points.text)}"
+            raise InputError(f"{file}: numbers must all have decimal points, or all have commas, but there are {both}")
+        if self.comma and not certain:
+            comma = f"{shown(self.comma)} may be {self.comma.replace(',', '.')} or {self.comma.replace(',', '')}"
+            raise InputError(f"{file}: numbers must have decimal points where commas are not clear, but {comma}")
+        as_text = single and others and (classes or not numbers) and not self.comma
         if as_text and len(texts) > MOST_CLASSES:
             raise InputError(f"{file}: there must be at most {MOST_CLASSES} classes, but there are more texts")
-        self.classes = tuple(sorted(texts)) if as_text else ()  # their texts, in the order of their numbers
+        self.classes = tuple(sorted(texts)) if as_text else ()
         self.number = {text: float(number) for number, text in enumerate(self.classes)}
 
     def read(self, cells: Sequence[str]) -> list[float]:
@@ -62,18 +79,30 @@ class Labels:
         if len(cells) != len(self.names):
             first = f"{len(self.names)} in the first line of {self.file.name}"
             raise InputError(f"there must be as many labels for each graph, {first}, but here are {len(cells)}")
+        if self.comma:
+            cells = [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell for cell in cells]
         return [_number(cell, name) for cell, name in zip(cells, self.names, strict=True)]
 
 
-def choose_target(table: Table, used: Sequence[str]) -> tuple[str, str]:
-    """Find the column of the targets if the user does not name one.
+class Smallest:
+    """The smallest of some texts, "" before the first."""
+
+    text = ""
+
+    def add(self, text: str) -> None:
+        """See a text."""
+        self.text = min(self.text or text, text)
+
+
+def choose_targets(table: Table, used: Sequence[str]) -> tuple[list[str], str]:
+    """Find the column of the targets if the user does not name one, or several columns of labels 0 and 1.
 
     Args:
         table: The table.
         used: Columns that hold something else, such as the SMILES.
 
     Returns:
-        Its name, and why it is the target.
+        Their names, and why they are the targets.
     """
     names = [name for name in table.header if name not in used]
     if not names:
@@ -88,6 +117,9 @@ def choose_target(table: Table, used: Sequence[str]) -> tuple[str, str]:
     reasons = {name: column.why_no_target(name) for name, column in columns.items()}
     left = [name for name, reason in reasons.items() if not reason]
     out = [f"{shown(name)} {reason}" for name, reason in reasons.items() if reason]
+    others = f"; {list_columns(out)}" if out else ""
+    if len(left) > 1 and all(columns[name].labels for name in left):
+        return left, f"{list_columns(left)}, all columns that can be one, because they hold 0 and 1 alone{others}"
     if len(left) > 1:
         raise InputError(
             f"{table.path} must have one column that can be the target, but it has {len(left)}: {list_columns(left)}; "
@@ -98,8 +130,7 @@ def choose_target(table: Table, used: Sequence[str]) -> tuple[str, str]:
             f"{table.path} must have a column that can be the target, but {list_columns(out)}; "
             "choose one by name (--target)"
         )
-    others = f"; {list_columns(out)}" if out else ""
-    return left[0], f"{shown(left[0])}, the only column that can be one{others}"
+    return left, f"{shown(left[0])}, the only column that can be one{others}"
 
 
 class Column:
@@ -109,6 +140,7 @@ class Column:
         self.rows = self.known = 0
         self.counts_from = {0, 1}  # the numbers from which the cells may count the rows
         self.texts: set[str] | None = set()  # different cells; None if one is a number
+        self.labels = True  # all known cells are 0 or 1
 
     def add(self, cell: str) -> None:
         """Look at the cell of the next row."""
@@ -119,7 +151,9 @@ class Column:
         self.known += 1
         if self.texts is not None and len(self.texts) <= MOST_CLASSES:
             self.texts.add(cell)
-        if _is_number(cell):
+        number = _is_number(cell)
+        self.labels = self.labels and number and float(cell) in (0, 1)
+        if number or DECIMAL_COMMA.fullmatch(cell):
             self.texts = None
 
     def why_no_target(self, name: str) -> str:
@@ -154,7 +188,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _number(cell: str, name: str) -> float:
-    if _is_unknown(cell):
+    if _is_unknown(cell) or cell.strip().lower() == NO_NUMBER:
         return math.nan
     value = float(cell) if _is_number(cell) else math.nan
     if not math.isfinite(value):

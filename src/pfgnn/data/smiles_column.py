@@ -4,7 +4,7 @@ import re
 from itertools import islice
 
 from pfgnn.data.table_file import Table
-from pfgnn.errors import MissingPackageError
+from pfgnn.errors import InputError, MissingPackageError, shown
 from pfgnn.graphs.smiles import parse_smiles
 
 NAMED = re.compile(r"(?i)(.*[\W_])?smiles([\W_].*)?|smi|mol|molecule|structure|drug")
@@ -21,6 +21,11 @@ def choose_smiles(table: Table, name: str | None) -> str:
     """
     chosen = _find_smiles(table) if name is None else name
     table.place(chosen)  # raises if it is not there
+    if name is None and not NAMED.fullmatch(chosen) and _are_molecules([chosen]):
+        raise InputError(
+            f"{table.path} must begin with a line of column names, but it begins with the molecule {shown(chosen)}; "
+            "add a line such as smiles,target, or give the column with --smiles-column if this is its name"
+        )
     return chosen
 
 

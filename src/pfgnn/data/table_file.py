@@ -96,7 +96,8 @@ def _read(path: Path) -> Iterator[tuple[int, list[str]]]:
             if any(map(str.strip, row)):
                 yield line, [cell.strip() for cell in row]
     except csv.Error as error:
-        raise InputError(f"{path}, line {above + reader.line_num}: {error}") from None
+        said = "a quote is opened in this row or above, but not closed" if "end of data" in str(error) else error
+        raise InputError(f"{path}, line {above + reader.line_num}: {said}") from None
 
 
 def _separator(line: str) -> str:

@@ -43,7 +43,10 @@ def targets_of(X: Any, y: Any, kind: str) -> Any:
     if y is not None:
         return y
     if not isinstance(X, Dataset):
-        raise InputError(f"a {kind} requires y to be passed, but the target y is None; only a Dataset has its own")
+        raise InputError(
+            f"a {kind} requires y to be passed, but the target y is None; only a Dataset has its own, such as "
+            "Dataset.from_pyg(graphs) with those of PyG Data"
+        )
     if X.task.level != "graph":
         raise InputError(
             f"a {kind} is for targets of whole graphs, but the task of the Dataset is at {X.task.level} level; "

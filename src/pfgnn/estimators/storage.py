@@ -12,7 +12,7 @@ from torch import nn
 from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.estimators.parameters import plain
 from pfgnn.experiments.calibration import check_format
-from pfgnn.experiments.run_directory import read_record
+from pfgnn.experiments.run_directory import RECORD, read_record
 from pfgnn.files import read_json, reading, write_json
 
 ESTIMATOR = "estimator.json"
@@ -79,7 +79,8 @@ def read_estimator(folder: Path, name: str, backbone: nn.Module | None) -> tuple
     """
     path = folder / ESTIMATOR
     if not path.exists():
-        raise InputError(f"{folder} must be a folder that `save` of an estimator wrote, but it has no {ESTIMATOR}")
+        run = "; it holds a run, which pfgnn.load_run opens" if (folder / RECORD).exists() else ""
+        raise InputError(f"{folder} must be a folder that `save` of an estimator wrote, but it has no {ESTIMATOR}{run}")
     content = read_json(path)
     check_format(path, content, FORMAT)
     with reading(path, "be an estimator, as `save` writes it"):

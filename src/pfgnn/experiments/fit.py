@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from pfgnn.data.arrays import Array, rows_of
+from pfgnn.data.arrays import Array
 from pfgnn.data.convert_file import write_rejects
 from pfgnn.data.convert_pieces import Reject
 from pfgnn.data.dataset import Dataset
@@ -44,7 +44,7 @@ from pfgnn.experiments.predict import TrainedRun
 from pfgnn.experiments.prediction_table import Columns
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import CONFIG, Resume, check_directory, read_record, read_run_config
-from pfgnn.experiments.seen import seen_values
+from pfgnn.experiments.seen import Seen
 from pfgnn.graphs.arrays import BoolArray, IntArray
 from pfgnn.setting_types import check_draws
 from pfgnn.training.metrics_file import Report
@@ -173,18 +173,19 @@ def plan_fit(given: Given, folder: Path, options: FitOptions | None = None) -> P
         overrides=options.overrides,
         backbone=options.backbone,
     )
-    train = np.unique(parts["train"])
+    seen = Seen.of(dataset, parts["train"])
     facts = Facts(
         given.source,
         given.smiles_column,
         dict(dataset.about),
         {name: len(np.unique(part)) for name, part in parts.items()},
         len(given.rejects),
-        int(dataset.node_counts[train].max()),
+        seen.largest,
         options.split,
         dict(options.command),
-        seen_values(dataset.x, dataset.node_categories, rows_of(dataset.node_counts, train)),
-        seen_values(dataset.edge_attr, dataset.edge_categories, rows_of(dataset.edge_counts, train)),
+        seen.nodes,
+        seen.edges,
+        seen.smallest,
     )
     return Plan(given, folder, options, dataset, config, facts, doubts(dataset, copies))
 

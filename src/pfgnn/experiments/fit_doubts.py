@@ -1,8 +1,12 @@
 """What may be wrong with the data of a fit, such as too few graphs, or a molecule in two parts."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.task import Task
 from pfgnn.errors import shown
 from pfgnn.experiments.calibration import least_graphs
 from pfgnn.experiments.fit_parts import CALIBRATION
@@ -45,19 +49,33 @@ def doubts(dataset: Dataset, copies: IntArray | None = None) -> list[str]:
 
 
 def _rare_classes(dataset: Dataset) -> list[str]:
-    """A warning if some classes have hardly any graph in some parts."""
-    names = class_names(dataset.task)
+    """A warning if some classes, or some values of a label, have hardly any graph in some parts."""
     rare: dict[str, list[str]] = {}
     for part, graphs in dataset.splits.items():
-        if names:
-            counts = np.bincount(dataset.y[np.unique(graphs), 0].astype(np.int64), minlength=len(names))
-            for number in np.flatnonzero(counts < LEAST_OF_CLASS).tolist():
-                rare.setdefault(names[number], []).append(part)
+        for name, count in _class_counts(dataset.y[np.unique(graphs)], dataset.task):
+            if count < LEAST_OF_CLASS:
+                rare.setdefault(name, []).append(part)
     if not rare:
         return []
-    said = [f"class {shown(name)} in {', '.join(parts)}" for name, parts in list(rare.items())[:MOST_NAMED]]
-    more = f"; and {len(rare) - MOST_NAMED} more classes" if len(rare) > MOST_NAMED else ""
+    said = [f"{name} in {', '.join(parts)}" for name, parts in list(rare.items())[:MOST_NAMED]]
+    more = f"; and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
     return [f"some classes have fewer than {LEAST_OF_CLASS} graphs in a part: {'; '.join(said)}{more}"]
+
+
+def _class_counts(y: Array, task: Task) -> Iterator[tuple[str, int]]:
+    """Each class, or each value of each label, and how many of the graphs have it.
+
+    Args:
+        y: Targets of the graphs, [g, C].
+        task: What they are.
+    """
+    for number, name in enumerate(class_names(task)):
+        yield f"class {shown(name)}", int((y == number).sum())
+    if task.loss == "binary_cross_entropy":
+        names = task.targets or [f"label {column}" for column in range(task.outputs)]
+        for name, labels in zip(names, y.T, strict=True):
+            for value in (0, 1):
+                yield f"{name} = {value}", int((labels == value).sum())
 
 
 def _are(graphs: int) -> str:

@@ -203,8 +203,21 @@ def _groups(copies: IntArray | None, graphs: IntArray, parts: int) -> IntArray |
 
 
 def _classes(dataset: Dataset | Shards, graphs: IntArray) -> IntArray | None:
-    """The class of each graph, for a task with classes."""
-    return dataset.y[graphs, 0].astype(np.int64) if dataset.task.loss in CLASS_LOSSES and len(graphs) else None
+    """The classes that are divided in equal proportions, [g]; None if the targets are numbers.
+
+    With several labels of 0 and 1, the class of a graph is the rarest label that it has, or that it has none.
+
+    Args:
+        dataset: The graphs with their targets.
+        graphs: Numbers of g graphs.
+    """
+    if dataset.task.loss == "l1" or not len(graphs):
+        return None
+    if dataset.task.loss in CLASS_LOSSES:
+        return dataset.y[graphs, 0].astype(np.int64)
+    has = dataset.y[graphs] > 0  # not where it is unknown
+    rarity = np.where(has, has.sum(0), len(graphs))
+    return np.where(has.any(1), rarity.argmin(1), has.shape[1])
 
 
 def check_weights(

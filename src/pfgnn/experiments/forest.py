@@ -87,7 +87,7 @@ class Forest:
             if task.loss == "l1":
                 columns.append(forest.predict(new)[:, None])
                 continue
-            found = np.zeros((len(smiles), max(task.outputs, 2)))
+            found = np.zeros((len(smiles), task.outputs if task.loss in CLASS_LOSSES else 2))
             found[:, forest.classes_] = forest.predict_proba(new)
             columns.append(found if task.loss in CLASS_LOSSES else found[:, 1:])
         return as_scores(np.concatenate(columns, axis=1), task)

@@ -51,6 +51,7 @@ class Facts:
         command: The options of `pfgnn fit` that the user gave, see :mod:`pfgnn.experiments.fit_command`.
         node_values: The categories of x that occur in training, see :class:`pfgnn.experiments.seen.Seen`.
         edge_values: The same for edge_attr.
+        smallest: Number of vertices of the smallest training graph; 0 if it is not known.
     """
 
     source: str
@@ -64,11 +65,12 @@ class Facts:
     command: dict[str, list[str]] = field(default_factory=dict)
     node_values: list[list[int]] = field(default_factory=list)
     edge_values: list[list[int]] = field(default_factory=list)
+    smallest: int = 0
 
     @property
     def seen(self) -> Seen:
         """What the training graphs were like."""
-        return Seen(self.largest, self.node_values, self.edge_values)
+        return Seen(self.smallest, self.largest, self.node_values, self.edge_values)
 
     def write(self, folder: Path) -> None:
         """Write fit.json."""
@@ -83,7 +85,8 @@ def read_facts(folder: Path) -> Facts | None:
     content = read_json(path)
     check_format(path, content, FORMAT)
     with reading(path, "be the facts of a model, as `pfgnn fit` writes them"):
-        known = [of.name for of in fields(Facts) if of.default_factory is MISSING or of.name in content]
+        needed = {of.name for of in fields(Facts) if of.default is MISSING and of.default_factory is MISSING}
+        known = [of.name for of in fields(Facts) if of.name in needed or of.name in content]
         values = {name: content[name] for name in known}
     for name, hint in get_type_hints(Facts).items():
         if name in values and not _has_type(values[name], hint):

@@ -22,10 +22,12 @@ class OneGraph(NamedTuple):
     Fields:
         dataset: A dataset of this graph.
         smiles: The molecule; None if the graph was not given as SMILES.
+        outside: Why it is unlike all training graphs; "" if it is not, or if these are not known.
     """
 
     dataset: Dataset
     smiles: str | None
+    outside: str
 
 
 def read_one_graph(text: str, needs: Needs, number: int = 0, smiles_column: str | None = None) -> OneGraph:
@@ -50,7 +52,8 @@ def read_one_graph(text: str, needs: Needs, number: int = 0, smiles_column: str 
         what = "a SMILES" if molecule else "a graph in graph6 or sparse6"
         reason = str(error).removeprefix("item 0 of graphs cannot be used: ")
         raise InputError(f"graph must be a file or {what}, but no file is called {shown(text)}, and {reason}") from None
-    return OneGraph(needs.fit(dataset, "graph"), text if molecule else None)
+    [outside] = needs.outside(dataset) or [""]
+    return OneGraph(needs.fit(dataset, "graph"), text if molecule else None, outside)
 
 
 def _from_file(path: Path, needs: Needs, number: int, smiles_column: str | None) -> OneGraph:
@@ -66,6 +69,7 @@ def _from_file(path: Path, needs: Needs, number: int, smiles_column: str | None)
         if found.dataset is None or place not in found.read:
             reject = found.rejects[sum(1 for i in range(place) if i not in found.read)]
             raise InputError(f"{path}, line {reject.line}: {reject.reason}")
-        dataset = found.dataset.subset([int(found.read.searchsorted(place))])
-        return OneGraph(dataset, found.rows[place][source.columns.index(smiles_column)] if smiles_column else None)
+        read = int(found.read.searchsorted(place))
+        smiles = found.rows[place][source.columns.index(smiles_column)] if smiles_column else None
+        return OneGraph(found.dataset.subset([read]), smiles, found.outside[read] if found.outside else "")
     raise AssertionError("the pieces hold all graphs of the file")

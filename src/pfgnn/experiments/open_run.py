@@ -21,6 +21,7 @@ from pfgnn.experiments.fit_parts import check_weights
 from pfgnn.experiments.pair_test import tell_pairs_apart
 from pfgnn.experiments.provenance import provenance
 from pfgnn.experiments.run_directory import FORMAT, RECORD
+from pfgnn.experiments.seen import Seen
 from pfgnn.files import write_json
 from pfgnn.training.batches import Examples
 from pfgnn.training.devices import Devices, open_devices
@@ -143,7 +144,8 @@ class Run:
         """
         about = {"format": FORMAT, **provenance(self.devices.device), "devices": self.devices.world}
         settings = {"config": config_mapping(self.config), "data": self.checksum, "seed": self.config.seed}
-        record = {**about, **settings, **found}
+        seen = Seen.of(self.dataset, self.parts["train"])._asdict()
+        record = {**about, **settings, "seen": seen, **found}
         if self.devices.first:
             write_json(directory / RECORD, record)
         self.devices.barrier()

@@ -31,7 +31,8 @@ from pfgnn.experiments.prediction_table import (
     output_names,
     written_columns,
 )
-from pfgnn.experiments.run_directory import CONFIG, read_record
+from pfgnn.experiments.run_directory import CONFIG, RECORD, read_record
+from pfgnn.experiments.seen import Seen
 from pfgnn.setting_types import check_draws
 from pfgnn.training.devices import open_devices
 from pfgnn.training.evaluate import Draws, Forward, predict
@@ -74,7 +75,7 @@ class TrainedRun:
         self.names = output_names(self.task)
         self.facts, self.calibration = read_facts(folder), read_calibration(folder, self.task)
         channels = inputs.in_channels, inputs.edge_channels
-        seen = None if self.facts is None else self.facts.seen
+        seen = Seen.read(folder / RECORD, record) if self.facts is None else self.facts.seen
         self.needs = Needs(self.task, *channels, self.config.data, reads_edges(self.config.model, backbone), seen)
         self._forward: dict[int | None, Forward] = {}  # by K; on a GPU each has CUDA graphs of its own
 

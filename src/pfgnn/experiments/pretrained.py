@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pfgnn.experiments.predict import TrainedRun
 
 CARD = "card.md"
+LIMITS = "| limits | "  # the start of its row in the card
 FOLDER = Path(__file__).parents[1] / "pretrained"
 
 
@@ -64,3 +65,11 @@ def card_summary(folder: Path) -> str:
     """The first sentence of a model's card, without its title."""
     lines = (folder / CARD).read_text(encoding="utf-8").splitlines()
     return next((line for line in lines if line and not line.startswith(("#", "|"))), "")
+
+
+def card_limits(folder: Path) -> str:
+    """What the card of a model says of its use and limits; "" if there is no card, or no such line."""
+    path = folder / CARD
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    found = [line[len(LIMITS) :].removesuffix("|").strip() for line in lines if line.startswith(LIMITS)]
+    return found[0] if found else ""

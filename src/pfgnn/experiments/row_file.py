@@ -72,7 +72,11 @@ def gather(path: Path, config: Mapping[str, Any], record: Record) -> None:
         record: Record of the run.
     """
     seed, fold = config["seed"], config["data"]["fold"]
-    run = {"seed": seed, "fold": fold, **{name: record[name] for name in record if name not in ("config", "seed")}}
+    run = {
+        "seed": seed,
+        "fold": fold,
+        **{name: record[name] for name in record if name not in ("config", "seed", "seen")},
+    }
     others = read_gathered(path).runs if path.exists() else []
     runs = [run, *(other for other in others if (other["seed"], other["fold"]) != (seed, fold))]
     runs.sort(key=lambda run: (run["seed"], run["fold"] or 0))

@@ -4,14 +4,17 @@ A model says nothing sensible about a category that it never saw, such as an ele
 never trained. It needs no torch, for it goes to small processes.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfgnn.data.arrays import Array
+from pfgnn.data.arrays import Array, rows_of
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.molecules import FEATURES, MISC, Column
+from pfgnn.data.shards import Shards
+from pfgnn.files import reading
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.smiles import rdkit_modules
 
@@ -24,14 +27,47 @@ class Seen(NamedTuple):
     """What the training graphs were like.
 
     Fields:
+        smallest: Number of vertices of the smallest one.
         largest: Number of vertices of the largest one.
         nodes: The categories that occur, for each column of x; empty if they are not known, or no categories.
         edges: The same for edge_attr.
     """
 
+    smallest: int
     largest: int
     nodes: Values
     edges: Values
+
+    @staticmethod
+    def of(dataset: Dataset | Shards, train: IntArray) -> "Seen":
+        """What some graphs are like. The categories of a folder of shards are not looked at.
+
+        Args:
+            dataset: The graphs.
+            train: Numbers of the training graphs.
+        """
+        graphs = np.unique(train)
+        sizes = dataset.node_counts[graphs]
+        nodes, edges = Values(), Values()
+        if isinstance(dataset, Dataset):
+            nodes = seen_values(dataset.x, dataset.node_categories, rows_of(dataset.node_counts, graphs))
+            edges = seen_values(dataset.edge_attr, dataset.edge_categories, rows_of(dataset.edge_counts, graphs))
+        return Seen(int(sizes.min()), int(sizes.max()), nodes, edges)
+
+    @staticmethod
+    def read(path: Path, record: Mapping[str, Any]) -> "Seen | None":
+        """What the record of a run says; None if the run is of a version that did not record it.
+
+        Args:
+            path: File of the record, for messages.
+            record: The record.
+        """
+        if "seen" not in record:
+            return None
+        with reading(path, "be the record of a run"):
+            smallest, largest, *columns = (record["seen"][name] for name in Seen._fields)
+            nodes, edges = ([[int(value) for value in column] for column in of] for of in columns)
+            return Seen(int(smallest), int(largest), nodes, edges)
 
     def outside(self, dataset: Dataset, features: str | None) -> list[str]:
         """For each graph, why it is unlike all training graphs, such as "element U"; "" if it is not.
@@ -58,6 +94,8 @@ class Seen(NamedTuple):
         kind = "graphs" if features is None else "molecules"
         for place in np.flatnonzero(dataset.node_counts > self.largest).tolist():
             reasons[place].insert(0, f"larger than all training {kind}")
+        for place in np.flatnonzero(dataset.node_counts < self.smallest).tolist():
+            reasons[place].append(f"smaller than all training {kind}")
         return [", ".join(dict.fromkeys(of[:MOST_REASONS])) for of in reasons]
 
 

@@ -6,6 +6,7 @@ graphs, positions for their vertices, and generators of their automorphism group
 
 import html
 import json
+import warnings
 from collections.abc import Sequence
 from decimal import Decimal
 from importlib.resources import files
@@ -73,9 +74,16 @@ def walk_all(run: "TrainedRun", samples: Sequence[Sample]) -> list[Walked]:
     paths = particle_paths(run, given)
     if run.task.level == "node":
         return [Walked(steps, "It predicts each vertex.") for steps in paths]
-    rows = run.predict(given, draws=1).mean.tolist()
-    named = [", ".join(f"{name} {value:.4g}" for name, value in zip(run.names, row, strict=True)) for row in rows]
-    return [Walked(steps, f"Prediction: {text}.") for steps, text in zip(paths, named, strict=True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the page says which graphs are unlike those of the training
+        found = run.predict(given, draws=1)
+    outside = found.outside or [""] * len(given)
+    walked = []
+    for steps, row, why in zip(paths, found.mean.tolist(), outside, strict=True):
+        named = ", ".join(f"{name} = {value:.4g}" for name, value in zip(run.names, row, strict=True))
+        unlike = f" But this graph is unlike the training graphs: {why}." if why else ""
+        walked.append(Walked(steps, f"Prediction: {named}.{unlike}"))
+    return walked
 
 
 def write_page(path: Path, source: str, graphs: Sequence[Shown], run: str | None = None) -> None:
@@ -102,11 +110,12 @@ def write_page(path: Path, source: str, graphs: Sequence[Shown], run: str | None
 
 def _entry(number: int, graphs: Sequence[Shown]) -> dict[str, Any]:
     """What the page's code is told about a graph."""
-    (name, graph, points, labels, smiles), found, walked = graphs[number]
+    (name, graph, points, labels, smiles, place), found, walked = graphs[number]
     if points is None:
         points = place_components(graph, found.moves)
     entry = {
         "name": name,
+        "number": number if place is None else place,
         "facts": _facts(number, graphs),
         "n": graph.num_nodes,
         "edges": graph.edges.tolist(),

@@ -4,7 +4,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pfgnn.errors import InputError, cut
+from pfgnn.errors import InputError, counted, cut
 from pfgnn.files import ending
 from pfgnn.graphs.graph import Graph
 from pfgnn.graphs.smiles import graph_of_atoms, parse_smiles, rdkit_modules, smiles_lines
@@ -24,6 +24,7 @@ class Sample(NamedTuple):
         points: Positions of its vertices in the unit disc, [n, 2]; None to choose them by its symmetries.
         labels: The element of each atom; None for a graph that is no molecule.
         smiles: Its SMILES; None for a graph that is no molecule.
+        number: Its number in the file, from 0; None for its place on the page.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Sample(NamedTuple):
     points: Points | None = None
     labels: list[str] | None = None
     smiles: str | None = None
+    number: int | None = None
 
 
 def read_samples(path: Path, most: int, hydrogens: bool = False) -> tuple[list[Sample], str]:
@@ -58,12 +60,13 @@ def read_samples(path: Path, most: int, hydrogens: bool = False) -> tuple[list[S
     if molecules:
         samples = [_molecule(number, graphs[number], molecules[number], *lines[number][1:]) for number in small]
     else:
-        samples = [Sample(f"graph {i}", graphs[i]) for i in small]
+        samples = [Sample(f"graph {i}", graphs[i], number=i) for i in small]
     said = []
     if total > len(graphs):
         said.append(f"These are the first {len(graphs)} of {total} graphs.")
-    if len(small) < len(graphs):
-        said.append(f"{len(graphs) - len(small)} of them are left out, for they have more than {bounds}.")
+    if large := len(graphs) - len(small):
+        what = "is left out, because it has" if large == 1 else "are left out, because they have"
+        said.append(f"{counted(large, 'graph')} {what} more than {bounds}.")
     return samples, " ".join(said)
 
 
@@ -85,4 +88,4 @@ def _molecule(number: int, graph: Graph, molecule: Any, smiles: str, name: str) 
     table = rdkit_modules()[0].GetPeriodicTable()
     labels = [table.GetElementSymbol(atom.GetAtomicNum()) for atom in molecule.GetAtoms()]
     shown = cut(name or smiles, LONGEST_NAME)
-    return Sample(f"{number}: {shown}", graph, points, labels, smiles)
+    return Sample(f"{number}: {shown}", graph, points, labels, smiles, number)

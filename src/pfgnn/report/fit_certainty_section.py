@@ -71,10 +71,10 @@ def _probabilities(fitted: Fitted) -> list[Html]:
     assert fitted.test is not None
     words, plots, errors = fitted.words, [], []
     said = [_log_loss(fitted, target) for target in fitted.targets[:MOST_TARGETS] if target.known(fitted.truth).any()]
-    few = 0
+    few: dict[str, int] = {}
     for number, (name, (p, positive)) in enumerate(list(class_curves(fitted).items())[:MOST_TARGETS]):
         if len(p) < LEAST_GRAPHS:
-            few = max(few, len(p))
+            few[name] = len(p)
             continue
         rows = reliability(p, positive)
         errors.append(f"{name} {calibration_error(rows):.3f} (by chance {chance_error(p):.3f})")
@@ -90,8 +90,12 @@ def _probabilities(fitted: Fitted) -> list[Html]:
             f"what a model whose probabilities are all right shows with as few {words.graphs}."
         )
     if few:
+        count = str(max(few.values()))
+        if fitted.task.loss == "binary_cross_entropy" and len(fitted.targets) > 1:
+            count = f"so few ({', '.join(f'{name}: {graphs}' for name, graphs in few.items())})"
         said.append(
-            f"With {few} test {words.graphs} the probabilities cannot be checked: a plot needs {LEAST_GRAPHS} at least."
+            f"With {count} test {words.graphs} the probabilities cannot be checked: a plot needs {LEAST_GRAPHS} at "
+            "least."
         )
     return [*(element("p", one) for one in said), element("div", *plots, class_="figures")]
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from pfgnn.data.dataset import Dataset
+from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.report.fit_numbers import decimals, fixed
 from pfgnn.report.fit_plots import plain, plot_histogram
@@ -131,7 +133,7 @@ def settings_section(fitted: Fitted) -> list[Html]:
     made = [
         [name, record[name]] for name in ("pfgnn", "commit", "torch", "python", "device", "parameters", "seed", "data")
     ]
-    given = "new.csv" if fitted.smiles else "new.g6"
+    given = _file_of_graphs_like(fitted.dataset)
     commands = f"pfgnn predict {fitted.folder} {given}\npfgnn explain {fitted.folder} {given}"
     return [
         element("h2", "Use it"),
@@ -141,3 +143,10 @@ def settings_section(fitted: Fitted) -> list[Html]:
         element("h3", "All settings"),
         element("pre", fitted.config),
     ]
+
+
+def _file_of_graphs_like(dataset: Dataset) -> str:
+    """A name for a file of new graphs: one that can hold their features."""
+    if any(dataset.node_categories == features.node_categories for features in FEATURES.values()):
+        return "new.csv"
+    return "new.g6" if dataset.x is None and dataset.edge_attr is None else "new.jsonl"

@@ -38,6 +38,7 @@ from pfgnn.report.survey import survey
 
 PICTURES = 3  # of each kind, as many as stand side by side
 DRAWS = 4  # of an explanation
+MOST_NAMED = 4  # targets in the title
 MOST_PARTS = 400  # vertices and edges of a graph that is drawn
 MOST_GRAPHS, MOST_VERTICES = 20_000, 100  # of a dataset in which duplicates are looked for
 # How the facts of a fit tell which column is the target.
@@ -74,7 +75,9 @@ def gather_fitted(folder: Path, baselines: Sequence[Baseline] = (), device: str 
         if facts.source:
             source, about = Path(facts.source).name, {"file": facts.source, **about}
     target = find_target(dataset, about.get("target column", ""))
-    targets = [target] if target else [] if dataset.task.loss in CLASS_LOSSES else list(dataset.task.targets[:3])
+    targets = [target] if target else [] if dataset.task.loss in CLASS_LOSSES else list(dataset.task.targets)
+    if len(targets) > MOST_NAMED:
+        targets[MOST_NAMED - 1 :] = [f"and {len(targets) - MOST_NAMED + 1} more targets"]
     classes, wl_classes = find_classes(dataset)
     calibrated = run.calibration is not None and dataset.task.loss == "l1"
     return Fitted(

@@ -52,7 +52,9 @@ def score_section(fitted: Fitted) -> list[Html]:
         for target in targets
     }
     shown = targets[:MOST_TARGETS]
-    leads = [_lead(fitted, target, scored[target.name]) for target in shown]
+    leads = [*_mean_lead(scored), *(_lead(fitted, target, scored[target.name]) for target in shown)]
+    if len(targets) > len(shown):
+        leads.append([f"A table below has the other {len(targets) - len(shown)} targets."])
     lead = [element("p", *leads[0], class_="lead")]
     if len(shown) > 1:
         lead = [element("ul", *(element("li", *of) for of in leads), class_="lead")]
@@ -87,6 +89,20 @@ def _lead(fitted: Fitted, target: Target, scores: Mapping[str, Sequence[Scored]]
     places = metric_decimals(own[0].name, own[0].value)
     ending = f" on {graphs} test {what}. " if len(fitted.targets) > 1 else ". "
     return [said, element("strong", fixed(own[0].value, places)), ending, _verdict(scores, places, words.graphs)]
+
+
+def _mean_lead(scored: Mapping[str, Mapping[str, Sequence[Scored]]]) -> list[list[object]]:
+    """The mean AUC over several labels, of this model and of the best simple one, in words."""
+    known = [scores for scores in scored.values() if scores[OWN]]
+    if len(known) < 2 or known[0][OWN][0].name != "roc_auc":
+        return []
+    means = {name: float(np.mean([scores[name][0].value for scores in known])) for name in known[0]}
+    own = means.pop(OWN)
+    best = max(means, key=means.__getitem__, default="")
+    said = f"The best simple model by this is {best}, with {means[best]:.3f}." if best else ""
+    return [
+        [f"Mean over {len(known)} targets: the {METRICS['roc_auc']} is ", element("strong", f"{own:.3f}"), f". {said}"]
+    ]
 
 
 def _verdict(scores: Mapping[str, Sequence[Scored]], places: int, graphs: str) -> str:
@@ -151,6 +167,8 @@ def _further(
             places = metric_decimals(own[0].name, own[0].value)
             of = (_value(scored[target.name][model], own[0].name, places) for model, _, _ in models)
             rows.append([target.name, SHORT[own[0].name], *of])
+        else:
+            rows.append([target.name, "too few to score", *("–" for _ in models)])
     if not rows:
         return []
     return [table(["target", "metric", *(model for model, _, _ in models)], rows, "The other targets")]
@@ -218,7 +236,7 @@ def class_curves(fitted: Fitted) -> dict[str, tuple[Doubles, npt.NDArray[np.bool
         for c, name in list(enumerate(fitted.class_names()))[1 if two else 0 :][:10]:
             found[name] = (mean[known, c], truth[known, 0] == c)
     else:
-        for c, name in enumerate(fitted.target_names()[:10]):
+        for c, name in enumerate(fitted.target_names()[:MOST_TARGETS]):
             known = ~np.isnan(truth[:, c])
             found[name] = (mean[known, c], truth[known, c] > 0)
     return {plain(name): of for name, of in found.items() if of[1].any() and not of[1].all()}
@@ -237,7 +255,7 @@ def _confusion(fitted: Fitted) -> list[Html]:
     if fitted.task.loss != "binary_cross_entropy":
         return []
     rows = []
-    for target in fitted.targets[:MOST_TARGETS]:
+    for target in fitted.targets[:MOST_CLASSES]:
         known = target.known(fitted.truth)
         has, told = fitted.truth[known, target.column] > 0, fitted.test.mean[known, target.column] >= 0.5
         cases = (has & told, has & ~told, ~has & told, ~has & ~told)

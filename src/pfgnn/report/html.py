@@ -14,6 +14,7 @@ STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; color: #1a1a1a; background: white;
   max-width: 62rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
+body:has(section) { max-width: 70rem; }
 h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top: 2rem; border-bottom: 1px solid #ccc; }
 h3 { font-size: 1.05rem; margin-bottom: .3rem; }
 .lead { font-size: 1.1rem; } .note { color: #555; font-size: .9rem; }
@@ -45,6 +46,12 @@ code { background: #f6f6f6; padding: 0 .2rem; }
   td.number small, td.short { white-space: normal; }
   .long { min-width: 6rem; } section .wide :is(th, td) { padding: .2rem .3rem; }
   section .wide :is(th, td):first-child { min-width: 6.5rem; } }
+@media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark; } a { color: #8ab4f8; }
+  body { color: #ddd; background: #16181c; } .note, caption, td small, figcaption { color: #aaa; }
+  h2, th, td { border-color: #444; } tr.own td, pre, code { background: #23272e; } figure svg { background: white; } }
+@media screen and (prefers-color-scheme: dark) and (max-width: 40rem) {
+  .wide td:first-child, .wide th:first-child { background: #16181c; }
+  .wide tr.own td:first-child { background: #23272e; } }
 @media print { body { font-size: 10pt; max-width: none; padding: 0; } h2, h3, caption, thead { break-after: avoid; }
   tr, .wide:has(tr:nth-child(-n + 12):last-child) { break-inside: avoid; } pre { columns: 2; }
   .wide { overflow: visible; } section table { font-size: 7pt; } section :is(th, td) { padding: .1rem .25rem; }

@@ -20,7 +20,8 @@ def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
     """The metrics by name, computed in float64. The metric of the task comes first. Unknown targets do not count.
 
         accuracy      share of rows whose class is predicted correctly
-        roc_auc       area under the ROC curve; the mean over the targets in which both classes occur
+        roc_auc       area under the ROC curve; the mean over the targets in which both classes occur; with several
+                      targets also the area of each of these, as "roc_auc/NAME"
         mean_roc_auc  mean over classes c of the area for "class c or another"; also gives accuracy
         mae           mean over targets c of the mean absolute error e_c; also gives log_mae, the mean of log e_c, and
                       with several targets the error of each one, as "mae/NAME"
@@ -82,10 +83,15 @@ def _accuracy(task: Task, z: Tensor, y: Tensor) -> Score:
 def _roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:
     known = ~y.isnan()
     columns = [(z[known[:, c], c], y[known[:, c], c]) for c in range(task.outputs)]
-    areas = [_area(scores, labels > 0) for scores, labels in columns if len(labels.unique()) == 2]
+    names = task.targets or range(task.outputs)
+    areas = {
+        f"roc_auc/{name}": _area(scores, labels > 0)
+        for name, (scores, labels) in zip(names, columns, strict=True)
+        if len(labels.unique()) == 2
+    }
     if not areas:
         raise InputError("y must have both classes for roc_auc, but no target has both")
-    return {"roc_auc": sum(areas) / len(areas)}
+    return {"roc_auc": sum(areas.values()) / len(areas)} | (areas if task.outputs > 1 else {})
 
 
 def _mean_roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:

@@ -3,6 +3,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const trees = data.graphs.map((entry) => new SearchTree(entry));
+const numbers = data.graphs.map((entry) => entry.number); // of the graphs in their file; some may be left out
 const unfolded = trees.map(() => null); // made when a graph is first shown
 const at = (id) => document.getElementById(id);
 let shownNode = null; // graph and path that were last shown
@@ -13,7 +14,7 @@ const view = { graph: 0, path: [], round: null, focused: 0, step: null }; // rou
 function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   const whole = (text, most) => (/^\d+$/.test(text || "") && Number(text) <= most ? Number(text) : null);
-  view.graph = whole(given.get("graph"), trees.length - 1) ?? 0;
+  view.graph = Math.max(0, numbers.indexOf(whole(given.get("graph"), Infinity)));
   const { n } = trees[view.graph].graph;
   const path = (given.get("path") || "").split(".").filter(Boolean).map((text) => whole(text, n - 1));
   view.path = path.includes(null) ? [] : path;
@@ -23,7 +24,7 @@ function readAddress() {
 
 function show(change) {
   const { graph, path, round } = { ...view, round: null, ...change };
-  const parts = [`graph=${graph}`];
+  const parts = [`graph=${numbers[graph]}`];
   if (path.length) parts.push(`path=${path.join(".")}`);
   if (round !== null) parts.push(`round=${round}`);
   const address = `#${parts.join("&")}`;
