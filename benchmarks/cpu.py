@@ -198,7 +198,7 @@ def main() -> None:
     """Measure, print, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="how often each side is measured")
-    parser.add_argument("--threads", type=int, default=2, help="number of CPU threads")
+    parser.add_argument("--threads", type=int, default=1, help="number of CPU threads")
     parser.add_argument("--out", type=Path, default=RESULT, help="record to write")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+import torch
 from torch import Tensor
 
 from pfgnn.ops import dispatch
 
-NUMBERS = 2**17  # a block of rows has about as many numbers, half a MB in float32
+NUMBERS = 2**17  # a block of rows has about as many numbers for each thread, half a MB in float32
 
 
 def large(x: Tensor) -> bool:
@@ -24,5 +25,5 @@ def blocks(rows: int, numbers: int) -> Iterator[slice]:
         rows: Number of rows.
         numbers: How many numbers a row has.
     """
-    size = max(1, NUMBERS // max(1, numbers))
+    size = max(1, NUMBERS * torch.get_num_threads() // max(1, numbers))
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))

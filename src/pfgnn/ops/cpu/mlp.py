@@ -14,7 +14,7 @@ from torch.nn import functional
 from pfgnn.ops.cpu.blocks import large
 from pfgnn.ops.dispatch import apply, once
 
-ROWS = 2048  # rows of a block; oneDNN compiles code for each shape, so all blocks have the same
+ROWS = 2048  # rows of a block for each thread; oneDNN compiles code for each shape, so all blocks have the same
 FAST = (torch.float32, torch.bfloat16)
 IMAGES = 16  # images in a block; with fewer, torch does not call oneDNN
 
@@ -82,32 +82,33 @@ def _zeros(like: Tensor) -> Tensor:
 
 
 def _blocks(X: Tensor, dtype: torch.dtype) -> Iterator[tuple[slice, Tensor]]:
-    """The rows of X [M, D] as blocks [ROWS, D] of a dtype. The last one ends with zeros."""
-    for start in range(0, len(X), ROWS):
-        block = X[start : start + ROWS].to(dtype)
+    """The rows of X [M, D] as blocks [B, D] of a dtype, which are all as large. The last one ends with zeros."""
+    size = ROWS * torch.get_num_threads()
+    for start in range(0, len(X), size):
+        block = X[start : start + size].to(dtype)
         rows = slice(start, start + len(block))
-        yield rows, block if len(block) == ROWS else functional.pad(block, (0, 0, 0, ROWS - len(block)))
+        yield rows, block if len(block) == size else functional.pad(block, (0, 0, 0, size - len(block)))
 
 
 def _pixels(block: Tensor) -> Tensor:
-    """The rows [ROWS, D] as pixels of images with D channels, without a copy: [IMAGES, D, 1, ROWS / IMAGES]."""
+    """The rows [B, D] as pixels of images with D channels, without a copy: [IMAGES, D, 1, B / IMAGES]."""
     return block.view(IMAGES, 1, -1, block.shape[1]).permute(0, 3, 1, 2)
 
 
 def _rows(pixels: Tensor) -> Tensor:
     """The inverse of :func:`_pixels`."""
-    return pixels.permute(0, 2, 3, 1).reshape(ROWS, -1)
+    return pixels.permute(0, 2, 3, 1).flatten(0, 2)
 
 
 def product(block: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """W x + b for each row x of a block, from [ROWS, D] to [ROWS, P]."""
+    """W x + b for each row x of a block, from [B, D] to [B, P]."""
     if block.dtype != torch.float32:
         return functional.linear(block, weight, bias)
     return _rows(functional.conv2d(_pixels(block), weight[:, :, None, None], bias))
 
 
 def _gradients(g: Tensor, block: Tensor, weight: Tensor, of_block: bool = True) -> tuple[Tensor, Tensor]:
-    """The gradients of the block and of the weight, from the gradient g [ROWS, P] of their product.
+    """The gradients of the block and of the weight, from the gradient g [B, P] of their product.
 
     Without ``of_block`` the first one is not computed, and the block itself stands in its place.
     """
