@@ -130,13 +130,13 @@ def measure_rates(
     """
     source = torch.ones(4 * size * size, device=device)
     target = torch.empty_like(source)
-    rates = {"bytes a second": 8 * source.numel() / _best(lambda: target.copy_(source), device, seconds)}
+    rates = {"bytes a second": 8 * source.numel() / best_seconds(lambda: target.copy_(source), device, seconds)}
     a = torch.randn(size, size, device=device)
     was = torch.backends.cuda.matmul.allow_tf32
     for name in precisions:
         torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
         left = a.to(torch.bfloat16) if name == "bf16" else a
-        rates[f"{name} operations a second"] = 2 * size**3 / _best(_product(left), device, seconds)
+        rates[f"{name} operations a second"] = 2 * size**3 / best_seconds(_product(left), device, seconds)
     torch.backends.cuda.matmul.allow_tf32 = was
     return rates
 
@@ -145,7 +145,7 @@ def _product(left: torch.Tensor) -> Callable[[], object]:
     return lambda: left @ left
 
 
-def _best(work: Callable[[], object], device: torch.device, seconds: float) -> float:
+def best_seconds(work: Callable[[], object], device: torch.device, seconds: float) -> float:
     """The seconds of the fastest of several calls."""
     work()
     synchronise(device)

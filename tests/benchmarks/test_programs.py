@@ -80,12 +80,18 @@ def test_one_part_never_replaces_the_record_of_all(
     assert "--only needs --out, because results/bench/gpu.json holds all parts of one run" in capsys.readouterr().err
 
 
-def test_the_cpu_program(tmp_path: Path, console: Console) -> None:
-    out = tmp_path / "cpu.json"
-    cpu.run(2, out, console, tiny(), (ticks(), ticks()))
+def test_the_cpu_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)  # its bf16 stops the process on some CPUs
+    monkeypatch.setattr(cpu, "product_rate", lambda dtype, width: 1e9 * dtype.itemsize)
+    monkeypatch.setattr(cpu, "one_molecule", lambda calls: {"1 draws": {"median ms": calls, "median CPU ms": 1.0}})
+    out, written = tmp_path / "cpu.json", io.StringIO()
+    cpu.run(2, out, Console(file=written, width=200), tiny(), (ticks(), ticks()), calls=3)
     shapes = json.loads(out.read_text())["shapes"]
-    assert list(shapes) == ["ZINC shape, batch 64", "our method, batch 128"]
-    record = shapes["our method, batch 128"]
+    names = "ZINC shape, batch 64, float32", "our method, batch 128, float32", "our method, batch 128, bf16"
+    assert tuple(shapes) == names
+    record, low = (shapes[name] for name in names[1:])
+    assert record["inference"]["floor seconds"] < low["inference"]["floor seconds"]  # half the rate here
+    assert "one molecule: 3.0 ms, of which 1.0 ms of CPU" in written.getvalue()
     assert record["training step"]["wall"]["times faster"]["median"] == pytest.approx(1)
     assert len(record["profile of inference"]) == 10
     floors = [record[name]["roofline"]["floor of bytes ms"] for name in ("training step", "inference")]

@@ -24,7 +24,7 @@ class MLP(nn.Sequential):
 
     def maps(self) -> Maps:
         """The parameters W₁, b₁, W₂, b₂."""
-        first, last = self[0], self[2]
+        first, _, last = self.children()
         assert isinstance(first, nn.Linear)
         assert isinstance(last, nn.Linear)
         return Maps(first.weight, first.bias, last.weight, last.bias)

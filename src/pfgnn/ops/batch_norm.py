@@ -83,6 +83,10 @@ def activate_batch(
     """
     if nodes.start is not None and fast(h):
         return apply(_Activate, h, x, *norming, nodes.start[nodes.size - padding], relu)
+    from pfgnn.ops.cpu import batch_norm as cpu
+
+    if cpu.fits(h, x, norming, padding):
+        return cpu.activate(h, x, norming, relu)
     y = normalise_batch(h, norming, nodes, padding)
     y = y.relu() if relu else y
     return y if x is None else x + y

@@ -1,4 +1,7 @@
-"""Chooses the code that runs: Triton kernels on a GPU, plain torch elsewhere, unless the caller chooses."""
+"""Chooses the code that runs, unless the caller chooses.
+
+On a GPU this is Triton kernels. On a CPU it is plain torch, and for many rows the code of :mod:`pfgnn.ops.cpu`.
+"""
 
 import logging
 import os
@@ -30,8 +33,8 @@ def use(mode: str) -> Iterator[None]:
     """Context manager that chooses the code of all ops.
 
     Args:
-        mode: "plain" for torch code everywhere, "triton" for kernels everywhere, "auto" to choose by the device. On a
-            CPU, "triton" needs Triton's interpreter: set TRITON_INTERPRET=1 in the environment.
+        mode: "plain" for the torch code that defines each op, "triton" for kernels everywhere, "auto" to choose by the
+            device. On a CPU, "triton" needs Triton's interpreter: set TRITON_INTERPRET=1 in the environment.
     """
     global _mode
     if mode not in MODES:
@@ -50,6 +53,11 @@ def fast(tensor: Tensor) -> bool:
     if torch.compiler.is_compiling():  # it makes kernels of its own from the plain code
         return False
     return _mode == "triton" or (tensor.is_cuda and _has_triton())
+
+
+def automatic() -> bool:
+    """Whether the code may be chosen by the device and the size of a tensor: no mode is set, and nothing is traced."""
+    return _mode == "auto" and not torch.compiler.is_compiling()
 
 
 def opaque() -> bool:

@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pfgnn.ops.cpu import exchange as cpu
+from pfgnn.ops.cpu.blocks import large
 from pfgnn.ops.dispatch import apply, fast, once
 from pfgnn.ops.particles import average_particles, pick_vertices
 from pfgnn.ops.segments import Segments, segment_sum, spread
@@ -53,6 +55,8 @@ def tell(y: Tensor, to_nodes: Tensor | None, to_particles: Tensor | None, nodes:
     """
     if nodes.start is not None and fast(y):
         return apply(_Tell, y, to_nodes, to_particles, nodes)
+    if large(y) and all(term is None or term.dtype == y.dtype for term in (to_nodes, to_particles)):
+        return cpu.tell(y, to_nodes, to_particles, nodes)
     if to_nodes is not None:
         y = y + to_nodes[:, None]
     return y if to_particles is None else y + spread(to_particles, nodes)

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pfgnn.ops.cpu import messages as cpu
 from pfgnn.ops.dispatch import apply, fast, once
 from pfgnn.ops.segments import Segments, segment_sum, spread
 from pfgnn.ops.side_stream import beside, joined
@@ -28,6 +29,8 @@ def sum_messages(x: Tensor, edge_attr: Tensor, own: Tensor, sources: Segments, t
     """
     if sources.across is not None and targets.start is not None and fast(x) and fast(edge_attr):
         return apply(_Messages, x, edge_attr, own, sources, targets)
+    if cpu.fits(x, edge_attr, own):
+        return cpu.sum_messages(x, edge_attr, own, sources, targets)
     e = edge_attr[:, None] if x.dim() == 3 else edge_attr  # [E, 1, D] or [E, D]
     return own * x + segment_sum((spread(x, sources) + e).relu(), targets)
 

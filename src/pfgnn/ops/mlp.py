@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from pfgnn.ops.cpu import mlp as cpu
 from pfgnn.ops.dispatch import apply, fast, once, product_dtype
 from pfgnn.ops.segments import Segments, segment_mean
 from pfgnn.ops.side_stream import beside, joined
@@ -62,7 +63,9 @@ def two_layers(x: Tensor, weight: Tensor, bias: Tensor, last: Tensor, last_bias:
     """
     if fast(x):
         return apply(_TwoLayers, x, weight, bias, last, last_bias)
-    return linear(linear(x, weight, bias).relu(), last, last_bias)
+    if cpu.fits(x):
+        return cpu.two_layers(x, weight, bias, last, last_bias)
+    return linear(linear(x, weight, bias).relu_(), last, last_bias)
 
 
 def _hidden(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -102,9 +102,9 @@ class GIN(Stack):
         layers: list[Tensor] | None = None,
     ) -> Tensor:
         """Run the layers on a graph; see :meth:`Stack.refine`. On a GPU a few large kernels do it where they can."""
-        weights = None if layers is not None else self._weights(x, exchange)
-        of = None if weights is None else _particles(graph, context, exchange)
-        if weights is None or of is None or not fits(x, of):
+        of = None if layers is not None else _particles(graph, context, exchange)
+        weights = None if of is None or not fits(x, of) else self._weights(x, exchange)
+        if weights is None or of is None:
             return super().refine(x, graph, context, exchange, layers)
         edge_attr = None
         if self.reads_edge_attr:
