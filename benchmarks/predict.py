@@ -37,7 +37,7 @@ from pfgnn.workers import available_cores
 RESULT = Path("results/bench/predict.json")
 ZINC = "ours/zinc"
 MOLECULE = "COc1ccc2ccc(O)c(CN3CCN(S(=O)(=O)c4ccn(C)c4)CC3)c2c1"  # the first of ZINC: 29 atoms
-TRAINED_ON = ["CCO", "c1ccccc1", "CC(=O)O", "CN"]  # what the model has learnt does not matter here
+TRAINED_ON = ["CCO", "c1ccccc1", "CC(=O)O", MOLECULE]  # what the model has learnt does not matter here
 DRAWS, PARTICLES = 2, 4  # of the large table
 PAUSE = 0.2  # seconds between two looks at the memory
 
