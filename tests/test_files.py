@@ -1,5 +1,6 @@
 import gzip
 import json
+import re
 import zipfile
 import zlib
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from pfgnn import files
 from pfgnn.errors import InputError, InputTypeError, OutOfMemoryError
-from pfgnn.files import ending, read_json, read_text, reading, text_lines, write_atomically, write_json
+from pfgnn.files import ending, read_json, read_text, reading, text_lines, write_atomically, write_json, write_text
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -23,6 +24,12 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
         write_atomically(path, fail)
     assert json.loads(path.read_text()) == {"good": 1}
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("path", [".", "..", "/"])
+def test_a_folder_is_no_file_to_write(path: str) -> None:
+    with pytest.raises(IsADirectoryError, match=f"'{re.escape(path)}'"):
+        write_text(Path(path), "text")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Reading and writing files: every fault of a file becomes one sentence with its name, and files are written whole."""
 
+import errno
 import gzip
 import io
 import json
@@ -144,6 +145,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         path: File to write. Its folder is created if needed.
         write: Called with the path of the temporary file, which has the same suffix as ``path``.
     """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
     try:

@@ -49,7 +49,7 @@ def test_the_same_seed_gives_the_same_model(fitted: PFGNNRegressor) -> None:
     assert not np.array_equal(other.predict(GRAPHS), fitted.predict(GRAPHS))
 
 
-def test_copies_and_files(fitted: PFGNNRegressor, tmp_path: Path) -> None:
+def test_copies_and_files(fitted: PFGNNRegressor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = fitted.predict(GRAPHS)
     fitted.save(tmp_path / "model")
     loaded = PFGNNRegressor.load(tmp_path / "model")
@@ -60,7 +60,9 @@ def test_copies_and_files(fitted: PFGNNRegressor, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be a new folder, but it exists; overwrite=True replaces a saved model"):
         fitted.save(tmp_path / "model")
     (tmp_path / "model" / "old").touch()
-    fitted.save(tmp_path / "model", overwrite=True)
+    monkeypatch.chdir(tmp_path / "model")
+    fitted.save(".", overwrite=True)
+    monkeypatch.chdir(tmp_path)
     assert not (tmp_path / "model" / "old").exists()
     np.testing.assert_array_equal(PFGNNRegressor.load(tmp_path / "model").predict(GRAPHS), wanted)
     (tmp_path / "mine").mkdir()

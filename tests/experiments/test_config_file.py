@@ -227,6 +227,8 @@ def test_files_that_cannot_be_used(tmp_path: Path, text: str, sentence: str) -> 
 def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"gone\.yaml must be a config that can be read, but No such file"):
         read_config(tmp_path / "gone.yaml")
+    with pytest.raises(IsADirectoryError, match=r"^\. must be a config that can be read, but Is a directory"):
+        read_config(Path("."))
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"bytes\.yaml must be text in UTF-8, but line 1 has the byte 0xff"):
         read_config(tmp_path / "bytes.yaml")

@@ -106,6 +106,7 @@ FAILED = (
     (12, 4265000000),  # a million times a million weights
     (12, 5175000000),  # more outputs than fit 64 bits
     (21, 15715000001),  # an infinite score in a record
+    (43, 6577000001),  # the folder "." as a config
 )
 
 

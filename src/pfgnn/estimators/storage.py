@@ -39,6 +39,7 @@ def write_estimator(folder: Path, estimator: Any, overwrite: bool) -> None:
     if folder.exists() and not (folder / ESTIMATOR).exists():
         raise InputError(f"{folder} must be a saved model to be overwritten, but it has no {ESTIMATOR}")
     content = _content(estimator)
+    folder = folder.absolute()  # the folder "." has no name
     new = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         write_model(new, estimator.model_files_)

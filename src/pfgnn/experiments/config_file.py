@@ -99,7 +99,7 @@ def _read_file(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
         wanted = f"{path}, the base of {above[-1].name}," if above else path
         names = similar_configs(path)
         near = f"did you mean {' or '.join(names)}?" if names else "`pfgnn configs` lists those that come with pfgnn"
-        if path.with_name("record.json").exists():  # it is no config that the user chose
+        if (path.parent / "record.json").exists():  # it is no config that the user chose
             near = f"{path.parent} is a run that has lost it; copy the whole folder again"
         raise type(error)(f"{wanted} must be a config that can be read, but {error.strerror}; {near}") from None
     content = load_yaml(text, str(path))
