@@ -118,6 +118,7 @@ def test_features_choose_the_model() -> None:
     assert (featured.backbone, featured.norm, featured.exchange) == ("gine", "batch", "both")
     assert (featured.step_layers, many.step_layers) == (4, 8)
     assert not chosen(CLASSES).training.standardise
+    assert (chosen(CLASSES).training.select, chosen(single_vertices(40)).training.select) == ("log_loss", "metric")
 
 
 def test_settings_can_be_changed() -> None:

@@ -13,12 +13,14 @@ from torch import Tensor
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 from pfgnn.model.norms import BatchNorm
 from pfgnn.training import loop
 from pfgnn.training.checkpoint_file import BEST, LAST, owned, read_checkpoint
 from pfgnn.training.config import ScheduleConfig
 from pfgnn.training.evaluate import predict
 from pfgnn.training.loop import Trainer
+from pfgnn.training.metrics import log_loss
 from pfgnn.training.metrics_file import Status
 from pfgnn.training.seeds import evaluation_seed, training_seed
 from pfgnn.training.validate import Validation
@@ -88,6 +90,20 @@ def test_the_units_of_several_targets_do_not_decide_which_weights_are_best(tmp_p
     assert scores[0] == pytest.approx(scores[1], rel=1e-5)
     assert scores[0] is not None
     assert scores[0] < 10
+
+
+def test_classes_can_be_selected_by_their_log_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = trainer(tmp_path, replace(CONFIG, select="log_loss"))
+    held = of.examples.validation
+    assert held is not None
+    assert of.validation.score() == log_loss(
+        predict(of.forward, of.examples.data, held, of.draws, 0), of.examples.y(held)
+    )
+    scripted(of, [0.7, 0.5, 0.6, 0.55], monkeypatch)
+    of.train()
+    assert (of.state.best, of.state.best_update) == (0.5, 4)
+    with pytest.raises(InputError, match=r"training\.select must be metric for the loss l1, but it is log_loss"):
+        trainer(tmp_path, replace(CONFIG, select="log_loss"), graphs(task=TARGET))
 
 
 def test_small_errors_are_the_best_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import minimize_scalar
 from sklearn.metrics import accuracy_score, mean_absolute_error, roc_auc_score
+from sklearn.metrics import log_loss as reference_log_loss
 
 from pfgnn.data.task import METRICS, Task
-from pfgnn.training.metrics import higher_is_better, score
+from pfgnn.training.metrics import higher_is_better, log_loss, score
 
 CLASSES = Task("node", 3, "weighted_cross_entropy", "mean_roc_auc")
 BINARY = Task("graph", 1, "binary_cross_entropy", "roc_auc")
@@ -47,6 +49,31 @@ def test_roc_auc_of_several_targets_leaves_out_the_unknown_and_those_of_one_clas
     assert got == {"roc_auc": pytest.approx((2 / 3 + 1 / 2) / 2), **each}
     with pytest.raises(ValueError, match="y must have both classes for roc_auc"):
         score(BINARY, z[:, :1], torch.ones(4, 1))
+
+
+def test_log_loss_is_that_of_the_best_temperature() -> None:
+    """A model that is three times too sure has the same log loss. Unknown classes do not count."""
+    y = torch.randint(3, (500, 1)).double()
+    z = torch.randn(500, 3) + torch.eye(3)[y[:, 0].long()]
+
+    def at(logarithm: float) -> float:
+        p = (z.double() / math.exp(logarithm)).softmax(1)
+        return float(reference_log_loss(y[:, 0], p))
+
+    best = minimize_scalar(at, bounds=(-2, 2)).fun
+    for sure in (1, 3):
+        assert best <= log_loss(sure * z, y) < best + 1e-3
+    assert log_loss(torch.cat([z, 100 * z[:9]]), torch.cat([y, torch.full((9, 1), math.nan)])) == log_loss(z, y)
+    assert log_loss(-z, y) > math.log(3)
+
+
+def test_log_loss_sees_what_accuracy_does_not() -> None:
+    """One graph in ten is of class 1, and no prediction says so. Ranking these graphs first is better."""
+    y = (torch.arange(100) < 10).double()[:, None]
+    blind, ranks = torch.tensor([[2.2, 0.0]]).repeat(100, 1), torch.cat([torch.full((100, 1), 2.2), y - 0.1], 1)
+    task = Task("graph", 2, "cross_entropy", "accuracy")
+    assert score(task, blind, y) == score(task, ranks, y)
+    assert log_loss(ranks, y) < log_loss(blind, y) - 0.01
 
 
 def test_mean_roc_auc_is_one_against_the_rest() -> None:

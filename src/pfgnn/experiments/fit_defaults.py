@@ -9,6 +9,7 @@ from torch import nn
 
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.shards import Shards
+from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputTypeError, shown
 from pfgnn.experiments.config import OWN_BACKBONE, Config
 from pfgnn.experiments.config_file import apply_override, parse_config, set_value
@@ -66,6 +67,7 @@ def choose_config(
             "learning_rate": 1e-3,
             "schedule": {"kind": "cosine", "min_lr": 0.0},
             "standardise": dataset.task.loss == "l1",
+            "select": "log_loss" if dataset.task.loss in CLASS_LOSSES else "metric",
         },
         "evaluation": {
             "particles": max(largest, 16) if every_vertex else 32,

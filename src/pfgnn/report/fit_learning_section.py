@@ -59,6 +59,11 @@ def _standardised(fitted: Fitted) -> bool:
     return bool(fitted.record.get("config", {}).get("training", {}).get("standardise"))
 
 
+def _by_log_loss(fitted: Fitted) -> bool:
+    """Whether the best weights were selected by their log loss."""
+    return bool(fitted.record.get("config", {}).get("training", {}).get("select") == "log_loss")
+
+
 def score_name(fitted: Fitted) -> str:
     """What the validation metric is, with its unit, for the axis."""
     names = fitted.target_names()
@@ -67,10 +72,15 @@ def score_name(fitted: Fitted) -> str:
     if fitted.task.metric == "mae":
         unit = "standard deviations" if _standardised(fitted) else "units of each"
         return f"mean error of all targets, in {unit}"
-    return SCORES[fitted.task.metric]
+    return "log loss" if _by_log_loss(fitted) else SCORES[fitted.task.metric]
 
 
 def _better(fitted: Fitted) -> str:
     if fitted.task.metric == "mae" and len(fitted.target_names()) > 1 and not _standardised(fitted):
         return "Lower is better. It mixes the units of the targets, so only its course means something."
+    if _by_log_loss(fitted):
+        return (
+            "Lower is better. It is the least log loss of all temperatures, so a model that is only too sure is not "
+            "punished."
+        )
     return "Higher is better." if fitted.task.loss in (*CLASS_LOSSES, "binary_cross_entropy") else "Lower is better."

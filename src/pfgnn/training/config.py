@@ -67,6 +67,8 @@ class TrainingConfig:
         entropy: Weight of the policy's entropy. A larger weight spreads the draws over more vertices.
         standardise: Whether to scale regression targets to mean 0 and standard deviation 1 over the training part.
             Predictions are mapped back.
+        select: What the best weights are best in, on the validation part: the "metric" of the task, or for classes the
+            "log_loss", see :func:`pfgnn.training.metrics.log_loss`. Accuracy says little if a class is rare.
         validate_every: Epochs between two validations.
         patience: Training stops after more than this many validations without improvement; None for never.
         checkpoint_every: Updates between two checkpoints. None writes one after a validation; at least ten seconds,
@@ -88,6 +90,7 @@ class TrainingConfig:
     credit: Literal["graph", "particle"] = "graph"
     entropy: NonNegativeNumber = 0.0
     standardise: bool = False
+    select: Literal["metric", "log_loss"] = "metric"
     validate_every: Positive = 1
     patience: Positive | None = None
     checkpoint_every: Positive | None = None

@@ -102,7 +102,7 @@ class Trainer:
         )
         self.step = self._replayed() if static else self.plain
         self.forward = Forward(self.model, devices, particles)
-        self.validation = Validation(self.forward, examples, draws, self.scaler, task)
+        self.validation = Validation(self.forward, examples, draws, self.scaler, task, config.select)
         self.metrics = MetricsFile(folder)
         self.checkpoints = Checkpoints(
             folder,

@@ -3,11 +3,12 @@
 import math
 from dataclasses import dataclass
 
-from pfgnn.data.task import Task
+from pfgnn.data.task import CLASS_LOSSES, Task
+from pfgnn.errors import InputError
 from pfgnn.training.batches import Examples
 from pfgnn.training.checkpoints import State
 from pfgnn.training.evaluate import Draws, Forward, evaluate, predict
-from pfgnn.training.metrics import higher_is_better
+from pfgnn.training.metrics import higher_is_better, log_loss
 from pfgnn.training.targets import Standardise
 
 
@@ -21,6 +22,7 @@ class Validation:
         draws: How predictions are drawn.
         scaler: Scaling of regression targets, or None.
         task: Names the metric.
+        select: What the best weights are best in, see :class:`pfgnn.training.config.TrainingConfig`.
     """
 
     forward: Forward
@@ -28,9 +30,16 @@ class Validation:
     draws: Draws
     scaler: Standardise | None
     task: Task
+    select: str = "metric"
+
+    def __post_init__(self) -> None:
+        if self.select == "log_loss" and self.task.loss not in CLASS_LOSSES:
+            raise InputError(
+                f"training.select must be metric for the loss {self.task.loss}, but it is log_loss, which needs classes"
+            )
 
     def score(self) -> float | None:
-        """The metric of the validation part; None if there is no such part.
+        """The metric or the log loss of the validation part; None if there is no such part.
 
         Of several targets in different units, a mean of their errors would be that of the target with the largest
         numbers. So if targets are standardised, these errors are in deviations of the training targets.
@@ -40,6 +49,8 @@ class Validation:
             return None
         prediction = predict(self.forward, self.examples.data, graphs, self.draws, 0)
         y = self.examples.y(graphs)
+        if self.select == "log_loss":
+            return log_loss(prediction, y)
         if self.scaler is not None:
             if self.task.metric == "mae" and self.task.outputs > 1:
                 y = self.scaler.scale(y.double())
@@ -48,8 +59,8 @@ class Validation:
         return evaluate([prediction], y, self.task, average=False).value
 
     def cost(self, value: float) -> float:
-        """The metric, or its negative if higher is better. So a lower cost is always better."""
-        return -value if higher_is_better(self.task.metric) else value
+        """The score, or its negative if higher is better. So a lower cost is always better."""
+        return -value if self.select == "metric" and higher_is_better(self.task.metric) else value
 
     def note(self, value: float, state: State) -> bool:
         """Update the state with a score, and return whether it is the best so far.
