@@ -87,7 +87,7 @@ def test_wrong_options(tmp_path: Path, arguments: list[str], sentence: str) -> N
 def test_a_column_of_parts(tmp_path: Path) -> None:
     pytest.importorskip("rdkit", reason="needs the extra chem")
     rows = ["CCO,1.5,train", "nothing,1,train", "OCC,1.5,test", "C,0.5,Valid", "CC,0.7,"]
-    (tmp_path / "own.csv").write_text("\n".join(["smiles,logp,split", *rows, ""]))
+    (tmp_path / "own.csv").write_text("\n".join(["SMILES,logp,split", *rows, ""]))  # found as fit finds it
     options = ("--split-column", "split", "--on-error", "skip", "--json", "--processes", 1)
     done = pfgnn("diagnose", "own.csv", *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

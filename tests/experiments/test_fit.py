@@ -96,6 +96,15 @@ def test_given_parts_are_kept() -> None:
     assert np.array_equal(np.sort(np.concatenate([parts["train"], parts["calibration"]])), splits["train"])
 
 
+def test_a_given_part_without_a_known_target_is_refused() -> None:
+    """Otherwise a model would be fitted without the test that the user asked for."""
+    y = CLASSES.y.astype(np.float64)
+    y[50:] = np.nan
+    splits = {"train": np.arange(50), "test": np.arange(50, 60)}
+    with pytest.raises(InputError, match=r"^the part test must have a graph with a target, but none of its 10 graphs"):
+        keep_parts(replace(CLASSES, y=y), splits, Shares(), seed=0)
+
+
 def chosen(dataset: Dataset, *overrides: str) -> Config:
     train = np.arange(len(dataset))
     options = {"tests": ["test"], "validation": "validation", "changes": {}}

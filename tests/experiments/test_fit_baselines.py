@@ -12,7 +12,14 @@ from pfgnn.data import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.config import Config, DataConfig, ModelConfig
-from pfgnn.experiments.fit_baselines import backbone_config, constant, random_forest, train_backbone
+from pfgnn.experiments.fit import FitOptions, Given, fit
+from pfgnn.experiments.fit_baselines import (
+    backbone_config,
+    constant,
+    make_baselines,
+    random_forest,
+    train_backbone,
+)
 from pfgnn.experiments.predict import load_run
 from pfgnn.graphs import Graph
 from pfgnn.model.rivals import Alone
@@ -73,6 +80,17 @@ def test_the_backbone_is_trained_once(tmp_path: Path) -> None:
     other = replace(config, model=replace(config.model, width=9))
     with pytest.raises(InputError, match=r"belongs to another run: model\.width was 8 there, but is 9 here"):
         train_backbone(other, tmp_path / "backbone", "cpu")
+
+
+def test_a_test_graph_that_is_larger_than_all_others_is_not_told_twice(tmp_path: Path) -> None:
+    """The fit tells it. A warning of the backbone's predictions would be an error in this test."""
+    graphs = [Graph.from_edges(n, [(v, v + 1) for v in range(n - 1)]) for n in [3, 4, 5] * 10 + [9]]
+    splits = {"train": np.arange(24), "validation": np.arange(24, 27), "test": np.arange(27, 31)}
+    dataset = Dataset.from_graphs(graphs, np.arange(31.0), splits=splits)
+    changes = {"training.updates": 1, "model.width": 4, "model.particles": 2}
+    fit(Given(dataset), tmp_path / "model", FitOptions(split="given", device="cpu", draws=1, changes=changes))
+    found = make_baselines(tmp_path / "model", [], "cpu")
+    assert [model.name for model in found] == ["constant", "backbone alone"]
 
 
 @pytest.mark.parametrize("task", [NUMBER, CLASSES, LABELS], ids=["number", "classes", "labels"])

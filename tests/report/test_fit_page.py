@@ -11,11 +11,11 @@ import pytest
 from tests.report.fitted_samples import CLASSES, LABELS, NUMBERS, PARTS, WILD, fitted
 
 from pfgnn.data.task import Task
-from pfgnn.experiments.fit_baselines import Baseline
+from pfgnn.experiments.fit_baselines import FOREST, Baseline
 from pfgnn.report.fit_certainty_section import certainty_section, log_loss
 from pfgnn.report.fit_data_sections import data_section
 from pfgnn.report.fit_page import fit_page
-from pfgnn.report.fit_score_section import score_section
+from pfgnn.report.fit_score_section import score_section, verdicts
 from pfgnn.report.fitted import Fitted, graph_errors, graph_uncertainty, target_scale
 from pfgnn.report.html import Html
 
@@ -150,6 +150,32 @@ def test_classes_have_accuracy_area_confusions_and_log_loss() -> None:
     assert "Mean over 2 targets: the area under the ROC curve is " in text
     assert "labelhas it, foundhas it, missedhas it not, wrong alarmhas it not, right" in text
     assert "The log loss of toxic is" in said(certainty_section, labels)
+
+
+def test_a_rare_class_is_judged_by_the_area_under_its_roc_curve() -> None:
+    """All predictions name the frequent class, so the accuracy is that of the constant. The model ranks them wrong."""
+    given = fitted(CLASSES, target="colour")
+    assert given.test is not None
+    y = given.dataset.y.copy()
+    y[PARTS["test"]] = (np.arange(20) < 3)[:, None]
+    mean = np.tile([0.8, 0.1, 0.1], (20, 1))
+    mean[:3] = [0.85, 0.05, 0.1]
+    given = replace(given, dataset=replace(given.dataset, y=y), test=given.test._replace(mean=mean))
+    text = said(score_section, given)
+    assert "the mean area under the ROC curve of colour is 0.000. The best simple model is constant, with 0.500" in text
+    assert "this model is no better than that" in text
+    assert "modelAUCaccuracy" in text
+    (line,) = verdicts(given)
+    assert line.startswith("colour, mean area under the ROC curve: PF-GNN (this model) 0.000, constant 0.500. The best")
+    assert line.endswith("this model is no better than that.")
+
+
+def test_a_missing_forest_is_told() -> None:
+    molecules = fitted(smiles=["C"] * 60)
+    assert "The random forest was left out: it needs scikit-learn" in said(score_section, molecules)
+    forest = Baseline(FOREST, "", molecules.truth)
+    for given in (fitted(), replace(molecules, baselines=[forest]), replace(molecules, baselines=[])):
+        assert "scikit-learn" not in said(score_section, given)
 
 
 def test_probabilities_of_few_graphs_are_not_judged() -> None:

@@ -20,7 +20,13 @@ BINARY = Task("graph", 1, "binary_cross_entropy", "roc_auc")
 def test_accuracy(metric: str) -> None:
     z, y = torch.randn(500, 4), torch.randint(4, (500, 1))
     got = score(Task("graph", 4, "cross_entropy", metric), z, y)
-    assert got == {"accuracy": accuracy_score(y, z.argmax(1))}
+    assert got["accuracy"] == accuracy_score(y, z.argmax(1))
+    area = roc_auc_score(y[:, 0], z.double().softmax(1), multi_class="ovr")
+    assert got.get("mean_roc_auc") == (pytest.approx(area, abs=1e-6) if metric == "accuracy" else None)
+
+
+def test_one_class_alone_has_an_accuracy_and_no_area() -> None:
+    assert score(Task("graph", 2, "cross_entropy", "accuracy"), torch.eye(2), torch.ones(2, 1)) == {"accuracy": 0.5}
 
 
 def test_accuracy_of_one_logit() -> None:
@@ -72,7 +78,7 @@ def test_log_loss_sees_what_accuracy_does_not() -> None:
     y = (torch.arange(100) < 10).double()[:, None]
     blind, ranks = torch.tensor([[2.2, 0.0]]).repeat(100, 1), torch.cat([torch.full((100, 1), 2.2), y - 0.1], 1)
     task = Task("graph", 2, "cross_entropy", "accuracy")
-    assert score(task, blind, y) == score(task, ranks, y)
+    assert score(task, blind, y)["accuracy"] == score(task, ranks, y)["accuracy"]
     assert log_loss(ranks, y) < log_loss(blind, y) - 0.01
 
 

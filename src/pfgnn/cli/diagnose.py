@@ -26,7 +26,9 @@ def diagnose(
     json: Json = False,
     out: Annotated[Path | None, typer.Option(help="Markdown page to write.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder to search for datasets before all others.")] = None,
-    smiles_column: Annotated[str, typer.Option(help="CSV: name of the column of SMILES.")] = "smiles",
+    smiles_column: Annotated[
+        str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
+    ] = None,
     target: Annotated[
         list[str] | None, typer.Option(help="CSV: name of a target column, if several can be. Repeatable.")
     ] = None,

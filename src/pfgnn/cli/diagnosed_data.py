@@ -23,14 +23,14 @@ class Options:
     """The options of the command that say how a file is read.
 
     Args:
-        smiles_column: CSV: name of the column of SMILES.
+        smiles_column: CSV: name of the column of SMILES; None to find it.
         target: CSV: names of the target columns; None to choose one.
         labels: graph6 and SMILES: file of the labels.
         on_error: "fail" or "skip".
         split_column: CSV: name of the column of parts.
     """
 
-    smiles_column: str
+    smiles_column: str | None
     target: list[str] | None
     labels: Path | None
     on_error: str

@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, say_found
-from pfgnn.cli.fit_results import say_baselines, say_results
+from pfgnn.cli.fit_results import say_results
 from pfgnn.cli.predict import REJECTS_SHOWN, check_on_error
 from pfgnn.cli.stopping import going_on
 from pfgnn.cli.threads import Threads, use_threads
@@ -167,13 +167,17 @@ def fit(
 
 
 def _write_page(folder: Path, device: str) -> None:
-    from pfgnn.report.fit_page import write_fit_page
+    from pfgnn.report.fit_page import PAGE, write_fit_page
+    from pfgnn.report.fit_score_section import NO_FOREST, lacks_forest, verdicts
 
     console.print("Training simple models for comparison, and writing the report.")
     with progress_bar() as report:
-        written = write_fit_page(folder, device, report)
-    say_baselines(folder)
-    console.print(f"Wrote {written}.", soft_wrap=True, markup=False)
+        fitted = write_fit_page(folder, device, report)
+    for said in verdicts(fitted) if fitted.baselines else ():
+        console.print(said, highlight=False, soft_wrap=True, markup=False)
+    if lacks_forest(fitted):
+        console.print(NO_FOREST, highlight=False, soft_wrap=True, markup=False)
+    console.print(f"Wrote {folder / PAGE}.", soft_wrap=True, markup=False)
 
 
 def _say_data(given: "Given") -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # What a metric is called in a sentence.
 METRICS = {"mae": "mean absolute error", "accuracy": "accuracy", "roc_auc": "ROC-AUC", "error_ratio": "error ratio"}
+AREA = "mean_roc_auc"  # stands beside the accuracy of classes: accuracy says little if a class is rare
 
 
 def say_results(folder: Path, record: dict[str, Any]) -> None:
@@ -39,6 +40,8 @@ def say_results(folder: Path, record: dict[str, Any]) -> None:
             said = f"{part.capitalize()}{name and f' of {name}'}: {METRICS.get(metric, metric)} {value:.4g}"
             if metric == "accuracy":
                 said += _likely(value, graphs)
+            if metric == "accuracy" and AREA in result["scores"]:
+                said += f", ROC-AUC {result['scores'][AREA]:.4g},"
             console.print(f"{said} on {counted(graphs, 'graph')}.", highlight=False, soft_wrap=True, markup=False)
     _say_intervals(folder)
     seconds = record["seconds"]["training"]
@@ -51,21 +54,6 @@ def say_results(folder: Path, record: dict[str, Any]) -> None:
     console.print(
         f"Predict new graphs with: pfgnn predict {shlex.quote(str(folder))} FILE", soft_wrap=True, markup=False
     )
-
-
-def say_baselines(folder: Path) -> None:
-    """Print the test scores of the simple models, one line for each target."""
-    from pfgnn.experiments.fit_baselines import read_scores
-
-    models = {name: target_scores(result) for name, result in read_scores(folder).items()}
-    for target in next(iter(models.values()), {}):
-        said = ", ".join(f"{name} {scores[target][1]:.4g}" for name, scores in models.items() if target in scores)
-        console.print(
-            f"Simple models on the same test graphs{target and f', {target}'}: {said}.",
-            highlight=False,
-            soft_wrap=True,
-            markup=False,
-        )
 
 
 def _known(dataset: "Dataset", part: str, target: str) -> int:

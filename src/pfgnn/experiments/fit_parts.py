@@ -12,7 +12,7 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.shards import Shards
 from pfgnn.data.splits import random_split, scaffold_split
 from pfgnn.data.task import CLASS_LOSSES
-from pfgnn.errors import InputError, InputTypeError, shown
+from pfgnn.errors import InputError, InputTypeError, counted, shown
 from pfgnn.graphs.arrays import BoolArray, IntArray
 from pfgnn.graphs.smiles import parse_smiles, rdkit_modules
 
@@ -171,6 +171,10 @@ def keep_parts(dataset: Dataset | Shards, splits: Mapping[str, Array], shares: S
     """
     known: Array = np.asarray(~np.isnan(dataset.y).all(1))
     parts = {name: splits[name][known[splits[name]]] for name in ("train", "validation", "test") if name in splits}
+    for name, graphs in parts.items():
+        if not len(graphs):
+            what = f"none of its {counted(len(splits[name]), 'graph')} has one" if len(splits[name]) else "it is empty"
+            raise InputError(f"the part {name} must have a graph with a target, but {what}")
     train = parts["train"]
     validation = 0.0 if "validation" in parts else shares.validation
     size = Shares(validation, shares.calibration, 0.0).sizes(len(train))

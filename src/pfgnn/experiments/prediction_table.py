@@ -17,6 +17,7 @@ from pfgnn.files import write_atomically
 PLACES = ("graph", "node")  # columns that say where a prediction belongs
 NOISE = "Monte Carlo standard error"
 CLASS, OUTSIDE = "predicted class", "outside training"
+EMPTY = "(none)"  # a set without a class
 
 
 class Columns(NamedTuple):
@@ -103,7 +104,7 @@ class Predictions(NamedTuple):
         ]
         if self.sets is not None:
             for cells, held in zip(found, self.sets[0].tolist(), strict=True):
-                cells.append("; ".join(name for name, is_in in zip(self.classes, held, strict=True) if is_in))
+                cells.append("; ".join(name for name, is_in in zip(self.classes, held, strict=True) if is_in) or EMPTY)
         return found
 
 

@@ -19,8 +19,10 @@ from pfgnn.training.metrics_file import Status
 PAGE = "report.html"
 
 
-def write_fit_page(folder: Path, device: str = "auto", report: Callable[[Status], None] = lambda status: None) -> Path:
-    """Train simple models for comparison, and write the page of a model folder. Returns its path.
+def write_fit_page(
+    folder: Path, device: str = "auto", report: Callable[[Status], None] = lambda status: None
+) -> Fitted:
+    """Train simple models for comparison, and write the page of a model folder. Returns what it shows.
 
     Args:
         folder: Model folder of a finished fit.
@@ -28,8 +30,9 @@ def write_fit_page(folder: Path, device: str = "auto", report: Callable[[Status]
         report: Called while the backbone alone is trained, with the status.
     """
     baselines = make_baselines(folder, read_smiles(folder), device, report) if (folder / TEST).exists() else []
-    write_text(folder / PAGE, fit_page(gather_fitted(folder, baselines, device)))
-    return folder / PAGE
+    fitted = gather_fitted(folder, baselines, device)
+    write_text(folder / PAGE, fit_page(fitted))
+    return fitted
 
 
 def fit_page(fitted: Fitted) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfgnn.data.task import CLASS_LOSSES
+from pfgnn.experiments.fit_baselines import FOREST
 from pfgnn.report.fit_numbers import fixed, metric_decimals
 from pfgnn.report.fit_plots import MOST_POINTS, plain, plot_histogram, plot_parity, plot_roc
 from pfgnn.report.fit_scores import Coverage, Scored, Target, coverages, score_target
@@ -14,6 +15,7 @@ from pfgnn.report.html import Html, element, figure, inline_svg, table, text
 from pfgnn.training.metrics import as_scores, higher_is_better
 
 OWN = "PF-GNN (this model)"
+NO_FOREST = "The random forest was left out: it needs scikit-learn; install it with: pip install 'pfgnn[sklearn]'."
 MOST_TARGETS = 6  # targets that have tables and plots of their own
 MOST_CLASSES = 20  # of a table of confusions
 BAND = 0.9  # coverage of the grey band of a plot
@@ -44,13 +46,7 @@ def score_section(fitted: Fitted) -> list[Html]:
     if fitted.test is None:
         said = f"No {words.graphs} were held out for a test, so nothing is known about new {words.graphs}."
         return [head, element("p", said)]
-    models = [(OWN, "the model of this folder", as_scores(fitted.test.mean, fitted.task))]
-    models += [(model.name, model.about, model.prediction) for model in fitted.baselines]
-    targets = fitted.targets
-    scored = {
-        target.name: {name: score_target(target, prediction, fitted.truth) for name, _, prediction in models}
-        for target in targets
-    }
+    targets, models, scored = fitted.targets, _models(fitted), score_models(fitted)
     shown = targets[:MOST_TARGETS]
     leads = [*_mean_lead(scored), *(_lead(fitted, target, scored[target.name]) for target in shown)]
     if len(targets) > len(shown):
@@ -71,8 +67,39 @@ def score_section(fitted: Fitted) -> list[Html]:
         *([_meaning(fitted, scored[shown[0].name][OWN])] if tables else []),
         *_further(models, targets[MOST_TARGETS:], scored),
         *_backbone(fitted),
+        *(element("p", NO_FOREST, class_="note") for _ in range(lacks_forest(fitted))),
         element("div", *_plots(fitted), *_confusion(fitted), class_="figures sided"),
     ]
+
+
+def _models(fitted: Fitted) -> list[Model]:
+    assert fitted.test is not None
+    own = (OWN, "the model of this folder", as_scores(fitted.test.mean, fitted.task))
+    return [own, *((model.name, model.about, model.prediction) for model in fitted.baselines)]
+
+
+def score_models(fitted: Fitted) -> dict[str, dict[str, list[Scored]]]:
+    """The scores of this model and of the simple ones on the test part, by target and by model."""
+    return {
+        target.name: {name: score_target(target, prediction, fitted.truth) for name, _, prediction in _models(fitted)}
+        for target in fitted.targets
+    }
+
+
+def verdicts(fitted: Fitted) -> list[str]:
+    """For each target that can be scored: the main metric of all models, and whether a simple one is as good."""
+    said = []
+    for target, scores in score_models(fitted).items():
+        if own := scores[OWN]:
+            name, places = METRICS[own[0].name], metric_decimals(own[0].name, own[0].value)
+            of = ", ".join(f"{model} {fixed(got[0].value, places)}" for model, got in scores.items() if got)
+            said.append(f"{target}, {name}: {of}. {_verdict(scores, places, fitted.words.graphs)}".rstrip())
+    return said
+
+
+def lacks_forest(fitted: Fitted) -> bool:
+    """Whether a random forest on fingerprints could not be made, because scikit-learn is missing."""
+    return bool(fitted.smiles and fitted.baselines) and not any(model.name == FOREST for model in fitted.baselines)
 
 
 def _lead(fitted: Fitted, target: Target, scores: Mapping[str, Sequence[Scored]]) -> list[object]:

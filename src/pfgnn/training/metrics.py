@@ -21,7 +21,7 @@ TEMPERATURES = torch.logspace(-1, 1, 41, dtype=torch.float64).tolist()  # those 
 def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
     """The metrics by name, computed in float64. The metric of the task comes first. Unknown targets do not count.
 
-        accuracy      share of rows whose class is predicted correctly
+        accuracy      share of rows whose class is predicted correctly; also gives mean_roc_auc if two classes occur
         roc_auc       area under the ROC curve; the mean over the targets in which both classes occur; with several
                       targets also the area of each of these, as "roc_auc/NAME"
         mean_roc_auc  mean over classes c of the area for "class c or another"; also gives accuracy
@@ -94,7 +94,8 @@ def log_loss(prediction: Tensor, y: Tensor) -> float:
 
 
 def _accuracy(task: Task, z: Tensor, y: Tensor) -> Score:
-    return {"accuracy": accuracy(z, y)}
+    several = z.shape[1] > 1 and len(y.unique()) > 1
+    return {"accuracy": accuracy(z, y)} | ({"mean_roc_auc": _mean_area(z, y)} if several else {})
 
 
 def _roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:
@@ -115,12 +116,16 @@ def _mean_roc_auc(task: Task, z: Tensor, y: Tensor) -> Score:
     classes = y.unique().tolist()
     if len(classes) < 2:
         raise InputError(f"y must have at least two classes for mean_roc_auc, but it has {classes}")
+    return {"mean_roc_auc": _mean_area(z, y), "accuracy": accuracy(z, y)}
+
+
+def _mean_area(z: Tensor, y: Tensor) -> float:
     areas = []
-    for c in classes:
+    for c in y.unique().tolist():
         others = torch.cat([z[:, :c], z[:, c + 1 :]], 1)
         # log p_c / (1 - p_c) orders the rows as the softmax p_c does, but p_c may round to 0 or 1.
         areas.append(_area(z[:, c] - others.logsumexp(1), y[:, 0] == c))
-    return {"mean_roc_auc": sum(areas) / len(areas), "accuracy": accuracy(z, y)}
+    return sum(areas) / len(areas)
 
 
 def _area(scores: Tensor, positive: Tensor) -> float:
@@ -165,6 +170,6 @@ METRICS: dict[str, Callable[[Task, Tensor, Tensor], Score]] = {
     "mean_roc_auc": _mean_roc_auc,
     "mae": _mae,
     "error_ratio": _error_ratio,
-    "pairs": _accuracy,
+    "pairs": lambda task, z, y: {"accuracy": accuracy(z, y)},
 }
 HIGHER_IS_BETTER = {name: name not in ("mae", "error_ratio") for name in METRICS}
