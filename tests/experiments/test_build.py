@@ -11,10 +11,11 @@ from torch import nn
 
 from pfgnn.data import Dataset, Resident, Task
 from pfgnn.data.splits import k_folds
+from pfgnn.experiments import prepare
 from pfgnn.experiments.build import adapt, build_model, load_data, parts
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.model_inputs import describe
-from pfgnn.experiments.prepare import with_distances
+from pfgnn.experiments.prepare import completed, with_distances
 from pfgnn.graphs import Graph
 from pfgnn.model import PFGNN, PNA, ByDistance, Distinct, Exchange, Independent, MeanParticle
 from pfgnn.model.registries import BACKBONES, SETTINGS
@@ -42,8 +43,7 @@ def build(config: ModelConfig, data: Dataset, train: npt.ArrayLike = range(4), s
 
 
 def predict(model: torch.nn.Module, data: Dataset) -> torch.Tensor:
-    batch = Resident(data).collate(np.arange(len(data)))
-    prediction: torch.Tensor = model(batch.x, batch.edge_index, batch.edge_attr, batch.batch).prediction
+    prediction: torch.Tensor = model(Resident(data).collate(np.arange(len(data)))).prediction
     return prediction
 
 
@@ -89,9 +89,59 @@ def test_lengths_of_edges_alone_and_after_numbers() -> None:
     np.testing.assert_array_equal(numbers.edge_attr[:4], [[0, 0], [1, 0], [2, 0], [0, 0]])
 
 
-def test_lengths_need_positions() -> None:
+@pytest.mark.parametrize("positions", ["distance", "complete"])
+def test_lengths_need_positions(positions: Any) -> None:
     with pytest.raises(ValueError, match=r"data\.positions must be none for six, whose nodes have no positions"):
-        with_distances(dataset())
+        adapt(dataset(), DataConfig("six", positions=positions), EDGES)
+
+
+def test_complete_graphs_keep_the_edges_and_their_features() -> None:
+    pos = np.random.default_rng(0).normal(size=(21, 3)).astype(np.float32)
+    plain = dataset(pos=pos)
+    made = adapt(plain, DataConfig("six", positions="complete", ring_walks=4), EDGES)
+    assert made.edge_counts.tolist() == [6, 12] * 3
+    assert made.edge_attr is not None
+    assert plain.edge_attr is not None
+    pairs = list(zip(*made.edges.tolist(), strict=True))
+    assert pairs[:6] == [(1, 0), (2, 0), (0, 1), (2, 1), (0, 2), (1, 2)]  # sorted by target
+    kinds = dict(zip(pairs[6:18], made.edge_attr[6:18, :3].tolist(), strict=True))
+    star = zip(*plain.edges[:, 4:10].tolist(), strict=True)
+    known = {pair: np.eye(3)[kind].tolist() for pair, [kind] in zip(star, plain.edge_attr[4:10], strict=True)}
+    assert kinds == {pair: known.get(pair, [0, 0, 0]) for pair in pairs[6:18]}
+    lengths = [np.linalg.norm(pos[3 + u] - pos[3 + v]) for u, v in pairs[6:18]]
+    np.testing.assert_allclose(made.edge_attr[6:18, 3], lengths, rtol=1e-6)
+    # Encodings see the edges that were given: a path and a star have no rings.
+    assert made.x is not None
+    assert not made.x[:, -2:].any()
+
+
+def test_complete_graphs_without_features_and_with_unusual_edges() -> None:
+    """A loop and a double edge stay, and no loop is added."""
+    edges = np.array([[0, 1, 1, 0], [0, 0, 0, 1]])
+    odd = replace(
+        dataset().subset([0, 1]),
+        node_counts=np.array([2, 1]),
+        edge_counts=np.array([4, 0]),
+        edges=edges,
+        edge_attr=None,
+        edge_categories=None,
+        x=None,
+    )
+    assert completed(odd).edges.tolist() == edges.tolist()
+    none = replace(odd, edge_counts=np.array([0, 0]), edges=edges[:, :0])
+    assert completed(none).edges.tolist() == [[1, 0], [0, 1]]
+
+
+def test_too_many_pairs_for_complete_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepare, "MOST_PAIRS", 50)
+    with pytest.raises(ValueError, match=r"complete is for at most 50 pairs of nodes, but six has 75; take data\.pos"):
+        completed(dataset())
+
+
+def test_positions_that_are_ignored_are_not_in_the_batches() -> None:
+    pos = np.ones((21, 3))
+    assert adapt(dataset(pos=pos), DataConfig("six"), EDGES).pos is None
+    assert adapt(dataset(pos=pos), DataConfig("six", positions="distance"), EDGES).pos is not None
 
 
 def test_parts_by_name() -> None:
@@ -217,7 +267,8 @@ PARTS = [(setting, name) for setting, registry in SETTINGS.items() for name in r
 def test_every_registered_part_makes_a_model(setting: str, name: str) -> None:
     chosen: dict[str, Any] = {setting: name}
     config = replace(EDGES, **chosen)
-    data = adapt(dataset(), DataConfig("six"), config)
+    data_config = DataConfig("six", positions="distance" if name == "position" else "none")
+    data = adapt(dataset(pos=np.eye(21)[:, :3]), data_config, config)
     model = build(config, data)
     of_layers = setting in ("backbone", "norm")
     found = model.modules() if of_layers else [model.get_submodule(PLACES.get(setting, setting))]

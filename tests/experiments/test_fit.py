@@ -15,6 +15,7 @@ from pfgnn.experiments.config import Config
 from pfgnn.experiments.fit import FitOptions, Given, fit
 from pfgnn.experiments.fit_defaults import choose_config
 from pfgnn.experiments.fit_parts import Shares, check_weights, keep_parts, make_parts
+from pfgnn.graphs import Graph
 
 CLASSES = Dataset.from_graphs(GRAPHS, (KINDS == "ring").astype(int))
 
@@ -128,6 +129,17 @@ def test_features_choose_the_model() -> None:
     assert (featured.step_layers, many.step_layers) == (4, 8)
     assert not chosen(CLASSES).training.standardise
     assert (chosen(CLASSES).training.select, chosen(single_vertices(40)).training.select) == ("log_loss", "metric")
+
+
+def test_positions_choose_the_marks_and_their_reach() -> None:
+    corners = np.array([[0, 0, 0], [3, 4, 0]], dtype=np.float32)  # a box with a diagonal of 5
+    pairs = Dataset.from_graphs([Graph(2, np.array([[0, 1]]))] * 40, np.arange(40.0))
+    for scale in (1.0, 0.01):
+        config = chosen(replace(pairs, pos=np.tile(scale * corners, (40, 1))))
+        assert (config.data.positions, config.model.individualise) == ("distance", "position")
+        assert (config.model.backbone, config.model.reach) == ("gine", 5 * scale)
+    assert chosen(replace(pairs, pos=np.zeros((80, 3)))).model.reach == 1
+    assert chosen(pairs).data.positions == "none"
 
 
 def test_settings_can_be_changed() -> None:

@@ -16,7 +16,7 @@ from torch_geometric.data import Batch, Data
 
 import pfgnn
 from pfgnn.errors import InputError, InputTypeError, MissingPackageError
-from pfgnn.model import GIN, GINE, PFGNN, ByDistance, Distinct, MLPPolicy
+from pfgnn.model import GIN, GINE, PFGNN, ByDistance, ByPosition, Distinct, MLPPolicy
 from pfgnn.model.export_onnx import LOGGED, WARNED, quiet
 
 D = 8
@@ -35,6 +35,10 @@ def bonds() -> PFGNN:
     return PFGNN(backbone, 2, in_channels=[4], edge_channels=[3], policy=MLPPolicy(D), particles=3)
 
 
+def space() -> PFGNN:
+    return PFGNN(GIN(D, layers=1), 2, in_channels=3, particles=3, individualise=ByPosition(D, 1))
+
+
 def short() -> PFGNN:
     """A model of few operations, because the translation to ONNX is slow."""
     parts = {"sample": Distinct(smoothing=1), "individualise": ByDistance(D, 1, max_distance=1)}
@@ -49,17 +53,18 @@ def graphs(*sizes: int, categories: bool = False) -> Batch:
         if categories:
             made.append(Data(x=x[:, :1].abs().long() % 4, edge_index=edges, edge_attr=weights[:, :1].abs().long() % 3))
         else:
-            made.append(Data(x=x, edge_index=edges))
+            made.append(Data(x=x, edge_index=edges, pos=x[:, [2, 0, 1]]))
     return Batch.from_data_list(made)
 
 
-def tensors(batch: Batch) -> tuple[Tensor | None, ...]:
-    return batch.x, batch.edge_index, batch.edge_attr, batch.batch
+def tensors(batch: Batch, model: PFGNN) -> tuple[Tensor | None, ...]:
+    inputs = batch.x, batch.edge_index, batch.edge_attr, batch.batch
+    return (*inputs, batch.pos) if model.reads_positions else inputs
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The given buffer is not writable:UserWarning")  # torch 2.11 reads the file so
-@pytest.mark.parametrize(("make", "categories"), [(plain, False), (nodes, False), (bonds, True)])
+@pytest.mark.parametrize(("make", "categories"), [(plain, False), (nodes, False), (bonds, True), (space, False)])
 def test_other_sizes_have_the_original_predictions(make: Callable[[], PFGNN], categories: bool, tmp_path: Path) -> None:
     model = make().eval()
     torch.export.save(
@@ -69,7 +74,7 @@ def test_other_sizes_have_the_original_predictions(make: Callable[[], PFGNN], ca
     for sizes in ((5, 4, 9), (3,), (1,), (12, 2)):
         batch = graphs(*sizes, categories=categories)
         want = model(batch, particles=4, seed=7).prediction
-        torch.testing.assert_close(program(*tensors(batch)), want)
+        torch.testing.assert_close(program(*tensors(batch, model)), want)
     # The control: another seed has other predictions, so the program has drawn with its own.
     other = model(batch, particles=4, seed=8).prediction
     assert not torch.allclose(other, want)

@@ -13,7 +13,15 @@ from tests.suite import slow
 from torch import Tensor, nn
 
 from pfgnn.model import GAT, GCN, GIN, GINE, GNNML1, MPNN, PFGNN, PNA, Distinct, Exchange, MaxParticle, PerParticle
-from pfgnn.model.individualise import Additive, ByDistance, Individualise, Multiplicative, RandomNormal, StraightThrough
+from pfgnn.model.individualise import (
+    Additive,
+    ByDistance,
+    ByPosition,
+    Individualise,
+    Multiplicative,
+    RandomNormal,
+    StraightThrough,
+)
 from pfgnn.model.observe import NoObservation
 from pfgnn.model.policy import CentralityPolicy, GNNPolicy, UniformPolicy
 from pfgnn.model.resample import ESSResampling, NoResampling, SystematicResampling
@@ -60,6 +68,10 @@ OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
         "sample": Distinct(),
         "resample": NoResampling(),
     },
+    "by position, two vertices at once": lambda: {
+        "individualise": ByPosition(D, 2, max_distance=2, reach=3.0),
+        "vertices_per_step": 2,
+    },
     "exchange, a readout per particle, joined layers": lambda: {
         "backbone": GIN(D, layers=2, feed_forward=True),
         "sample": Distinct(),
@@ -85,7 +97,8 @@ def one_pass(
     x, edge_index, edge_attr, batch = inputs
     assert edge_index is not None
     with use(mode):
-        output = model(x, edge_index, edge_attr, batch, seed=5, chunk=chunk)
+        pos = x if model.reads_positions else None
+        output = model(x, edge_index, edge_attr, batch, pos=pos, seed=5, chunk=chunk)
         log_prob = torch.stack([step.log_prob for step in output.trace]).mean()
         (output.prediction.square().mean() + 0.3 * log_prob + output.belief.log_weights.square().mean()).backward()
     draws = [part for step in output.trace for part in (step.vertices, step.ancestors)]

@@ -1,6 +1,6 @@
 """A batch: several graphs as one. It is made here or by the loader; all other code uses it without checks."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from pfgnn.data.batch_checks import (
     check_ends,
     check_finite,
     check_key,
+    check_positions,
     check_types,
     count_graphs,
     count_nodes,
@@ -77,6 +78,7 @@ class GraphBatch:
         edge_attr: Tensor | None = None,
         batch: Tensor | None = None,
         *,
+        pos: Tensor | None = None,
         batch_size: int | None = None,
         graph_key: Tensor | None = None,
         node_key: Tensor | None = None,
@@ -91,13 +93,15 @@ class GraphBatch:
             edge_index: Directed edges, shape [2, E]. An undirected edge is given in both directions.
             edge_attr: Edge features, shape [E, Fe].
             batch: Graph number of each node, shape [N], sorted. None for one graph.
+            pos: Node positions, shape [N, 3], or in another number of dimensions.
             batch_size: Number of graphs G. None: it is counted.
             graph_key: A number per graph, shape [G], see the class.
             node_key: A number per node, shape [N], see the class.
         """
-        check_types(x=x, edge_index=edge_index, edge_attr=edge_attr, batch=batch)
+        check_types(x=x, edge_index=edge_index, edge_attr=edge_attr, batch=batch, pos=pos)
         num_nodes = count_nodes(x, batch)
         check_edges(edge_index, edge_attr)
+        check_positions(pos, num_nodes)
         if batch is None:
             batch, batch_size = torch.zeros(num_nodes, dtype=torch.int64, device=edge_index.device), batch_size or 1
         tracing = torch.compiler.is_compiling()
@@ -108,6 +112,7 @@ class GraphBatch:
             num_graphs = count_graphs(edge_index, batch, batch_size)
             check_finite("x", x, batch)
             check_finite("edge_attr", edge_attr, batch[edge_index[0]])
+            check_finite("pos", pos, batch)
         for name, key, length in (("graph_key", graph_key, num_graphs), ("node_key", node_key, num_nodes)):
             if key is not None:
                 check_key(name, key, length)
@@ -116,26 +121,33 @@ class GraphBatch:
             order = target.argsort(stable=True)
             edge_index = edge_index[:, order]
             edge_attr = None if edge_attr is None else edge_attr[order]
-        return cls(edge_index, batch, num_graphs, x, edge_attr, graph_key=graph_key, node_key=node_key)
+        return cls(edge_index, batch, num_graphs, x, edge_attr, pos=pos, graph_key=graph_key, node_key=node_key)
 
     @classmethod
-    def from_pyg(cls, data: "Data", inputs_only: bool = False) -> "GraphBatch":
+    def from_pyg(cls, data: "Data", leave_out: Collection[str] = ()) -> "GraphBatch":
         """Make a batch from a PyG ``Data`` or ``Batch``, with its x, edge_attr, y, pos and graph_key if present.
 
         Args:
             data: The graphs.
-            inputs_only: Whether to leave out y and pos, which no model reads.
+            leave_out: Fields that are not read, such as "y" and "pos".
         """
-        own = {name: getattr(data, name, None) for name in ("x", "edge_attr", "batch", "graph_key")}
+        names = (name for name in ("x", "edge_attr", "batch", "pos", "y", "graph_key") if name not in leave_out)
+        own = {name: getattr(data, name, None) for name in names}
         x, batch = own["x"], own["batch"]
         if x is None and batch is None and data.num_nodes is not None:
             device = None if data.edge_index is None else data.edge_index.device
             batch = torch.zeros(data.num_nodes, dtype=torch.int64, device=device)
         batch_size = getattr(data, "num_graphs", None) if torch.compiler.is_compiling() else None
         made = cls.from_tensors(
-            x, data.edge_index, own["edge_attr"], batch, batch_size=batch_size, graph_key=own["graph_key"]
+            x,
+            data.edge_index,
+            own["edge_attr"],
+            batch,
+            pos=own.get("pos"),
+            batch_size=batch_size,
+            graph_key=own["graph_key"],
         )
-        return made if inputs_only else made.with_fields(y=getattr(data, "y", None), pos=getattr(data, "pos", None))
+        return made.with_fields(y=own["y"]) if "y" in own else made
 
     @property
     def num_nodes(self) -> int:
@@ -209,6 +221,8 @@ def as_batch(
     batch_size: int | None,
     graph_key: Tensor | None,
     node_key: Tensor | None,
+    pos: Tensor | None = None,
+    reads_positions: bool = False,
 ) -> GraphBatch:
     """Turn the arguments of a model call into a GraphBatch. A PyG ``Data`` or tensors are checked and converted.
 
@@ -220,6 +234,8 @@ def as_batch(
         batch_size: Number of graphs, see GraphBatch. Must be None if x is a GraphBatch or a ``Data``.
         graph_key: A number per graph, shape [G], see GraphBatch. Replaces the graph_key of x.
         node_key: A number per node, shape [N], see GraphBatch. Replaces the node_key of x.
+        pos: Node positions, shape [N, 3]. Must be None if x is a GraphBatch or a ``Data``.
+        reads_positions: Whether the model reads the positions of a ``Data``.
     """
     if isinstance(x, Tensor) or x is None or not hasattr(x, "edge_index"):
         if x is not None and not isinstance(x, Tensor):
@@ -229,14 +245,15 @@ def as_batch(
         if edge_index is None:
             raise InputError("edge_index must be given, unless a GraphBatch or a PyG Data holds it")
         return GraphBatch.from_tensors(
-            x, edge_index, edge_attr, batch, batch_size=batch_size, graph_key=graph_key, node_key=node_key
+            x, edge_index, edge_attr, batch, pos=pos, batch_size=batch_size, graph_key=graph_key, node_key=node_key
         )
-    given = {"edge_index": edge_index, "edge_attr": edge_attr, "batch": batch, "batch_size": batch_size}
+    given = {"edge_index": edge_index, "edge_attr": edge_attr, "batch": batch, "batch_size": batch_size, "pos": pos}
     for name, value in given.items():
         if value is not None:
             raise InputError(f"{name} must not be given together with a {type(x).__name__}, which has its own")
     # torch.compile would compile again for each shape of a field that is read, so only those that count are.
-    graph = x if isinstance(x, GraphBatch) else GraphBatch.from_pyg(x, inputs_only=True)
+    unread = ("y",) if reads_positions else ("y", "pos")
+    graph = x if isinstance(x, GraphBatch) else GraphBatch.from_pyg(x, unread)
     keys = {"graph_key": (graph_key, graph.num_graphs), "node_key": (node_key, graph.num_nodes)}
     own = {name: check_key(name, key, length) for name, (key, length) in keys.items() if key is not None}
     return graph.with_fields(**own) if own else graph

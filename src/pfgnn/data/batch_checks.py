@@ -31,6 +31,16 @@ def check_edges(edge_index: Tensor, edge_attr: Tensor | None) -> None:
         )
 
 
+def check_positions(pos: Tensor | None, num_nodes: int) -> None:
+    """Raise an error unless the positions, if any, are floats with one row per node."""
+    if pos is None:
+        return
+    if not pos.is_floating_point():
+        raise InputTypeError(f"pos must hold floats, but it has dtype {_name(pos)}")
+    if pos.dim() != 2 or pos.shape[0] != num_nodes:
+        raise InputError(f"pos must have one row for each of {num_nodes} nodes, but its shape is {list(pos.shape)}")
+
+
 def check_ends(edge_index: Tensor, num_nodes: int) -> None:
     """Raise an InputError unless all edges join two of the nodes."""
     if edge_index.numel() and not (int(edge_index.min()) >= 0 and int(edge_index.max()) < num_nodes):

@@ -1,7 +1,7 @@
 """Build what a run needs from its config: the dataset, its parts and the model."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -28,32 +28,47 @@ from pfgnn.model.registries import (
 )
 from pfgnn.model.rivals import PPGN, RNI, Alone
 
-__all__ = ["Inputs", "adapt", "build_model", "describe", "load_data", "part", "parts", "reads_edges"]
+__all__ = ["Inputs", "adapt", "build_model", "describe", "load_data", "open_data", "part", "parts", "reads_edges"]
 
 
 def load_data(config: DataConfig, model: ModelConfig, backbone: nn.Module | None = None) -> Dataset | Shards:
-    """Load the dataset of a config, by name or from a path, and prepare it with :func:`adapt`.
+    """Load the dataset of a config and prepare it with :func:`adapt`.
 
     Args:
         config: Settings of the data.
         model: Settings of the model.
         backbone: The backbone, if it was given as an object.
     """
-    if config.file is not None:
-        if config.options:
-            raise InputError(f"data.options must be empty for a packed file, but it is {config.options}")
-        dataset = open_packed(config.file)
-    else:
-        dataset = load(config.name, **config.options)
-    if isinstance(dataset, Shards):
-        edges = reads_edges(model, backbone)
-        return replace(dataset, change=lambda graphs, whole: prepare(graphs, config, edges, cached=whole))
-    return adapt(dataset, config, model, backbone)
+    return adapt(open_data(config), config, model, backbone)
 
 
-def adapt(dataset: Dataset, config: DataConfig, model: ModelConfig, backbone: nn.Module | None = None) -> Dataset:
-    """Prepare a dataset for a model, see :func:`pfgnn.experiments.prepare.prepare`."""
-    return prepare(dataset, config, reads_edges(model, backbone))
+def open_data(config: DataConfig) -> Dataset | Shards:
+    """Load the dataset of a config, by name or from a path, without the preparations for a model."""
+    if config.file is None:
+        return load(config.name, **config.options)
+    if config.options:
+        raise InputError(f"data.options must be empty for a packed file, but it is {config.options}")
+    return open_packed(config.file)
+
+
+@overload
+def adapt(graphs: Dataset, config: DataConfig, model: ModelConfig, backbone: nn.Module | None = None) -> Dataset: ...
+
+
+@overload
+def adapt(
+    graphs: Dataset | Shards, config: DataConfig, model: ModelConfig, backbone: nn.Module | None = None
+) -> Dataset | Shards: ...
+
+
+def adapt(
+    graphs: Dataset | Shards, config: DataConfig, model: ModelConfig, backbone: nn.Module | None = None
+) -> Dataset | Shards:
+    """Prepare graphs for a model, see :func:`pfgnn.experiments.prepare.prepare`. Shards are prepared when read."""
+    edges = reads_edges(model, backbone)
+    if isinstance(graphs, Shards):
+        return replace(graphs, change=lambda some, whole: prepare(some, config, edges, cached=whole))
+    return prepare(graphs, config, edges)
 
 
 def parts(config: DataConfig, dataset: Dataset | Shards) -> dict[str, IntArray]:
@@ -143,6 +158,7 @@ def _model(config: ModelConfig, inputs: Inputs, given: nn.Module | None) -> nn.M
         "steps": T,
         "share": config.share,
         "max_distance": config.max_distance,
+        "reach": config.reach,
         "vertices": config.vertices_per_step,
         "alpha": config.alpha,
         "inner": SoftResampling(config.alpha),

@@ -19,6 +19,7 @@ from pfgnn.setting_types import (
     Particles,
     PartName,
     Positive,
+    PositiveNumber,
     Radius,
     RingWalkLength,
     Seed,
@@ -60,8 +61,8 @@ class DataConfig:
         name: Name of a dataset, see `pfgnn data list`, or path of a packed file or of a folder of shards. A path ends
             in .pfgnn or holds a slash.
         edge_features: Whether to keep the edge features of the dataset.
-        positions: "distance" appends the length of each edge to its features, and needs nodes with positions. "none"
-            ignores the positions.
+        positions: "none" ignores the positions of the nodes. "distance" appends the length of each edge to its
+            features. "complete" first adds an edge between any two nodes of a graph that have none.
         random_walks: Steps of the longest walk of the encoding :func:`pfgnn.data.encodings.random_walks`, which is
             appended to the node features; 0 for no encoding.
         ring_walks: Steps of the longest walk of the encoding :func:`pfgnn.data.encodings.ring_walks`, which is
@@ -76,7 +77,7 @@ class DataConfig:
 
     name: str
     edge_features: bool = True
-    positions: Literal["none", "distance"] = "none"
+    positions: Literal["none", "distance", "complete"] = "none"
     random_walks: WalkLength = 0
     ring_walks: RingWalkLength = 0
     options: dict[str, Any] = field(default_factory=dict)
@@ -144,7 +145,9 @@ class ModelConfig:
         mask_used: Whether a particle avoids vertices that it has already individualised.
         individualise: How a drawn vertex is marked. "multiplicative", "multiplicative_relu", "additive" and "random"
             change the embedding of this vertex only. "distance" also marks all vertices by their distance to it.
+            "position" marks them by their distance in space too; it needs ``data.positions``.
         max_distance: Largest distance that "distance" distinguishes. All larger distances get the same mark.
+        reach: Largest distance in space that "position" distinguishes, in the unit of the positions.
         share: Share of the dimensions of the drawn vertex that individualisation changes. For "rni", share of the
             dimensions that are random.
         straight_through: Whether the marks pass a gradient to the policy (straight-through estimator).
@@ -184,6 +187,7 @@ class ModelConfig:
     mask_used: bool = False
     individualise: Annotated[str, PartName("individualise")] = "distance"
     max_distance: Distance = 5
+    reach: PositiveNumber = 10.0
     share: Share = 1.0
     straight_through: bool = False
     exchange: Literal["mark", "mean", "both", "none"] = "mark"
@@ -290,5 +294,9 @@ def check_together(config: Config) -> None:
         )
     if model.second_moment and model.readout != "mean":
         raise InputError(f"model.readout must be mean if model.second_moment is true, but it is {model.readout}")
+    if model.individualise == "position" and config.data.positions == "none":
+        raise InputError(
+            "data.positions must be distance or complete with model.individualise position, but it is none"
+        )
     if foreign := {"name", "root", "edge_features"} & config.data.options.keys():
         raise InputError(f"data.options must hold options of the generator, but it holds {', '.join(sorted(foreign))}")

@@ -27,6 +27,9 @@ class Inputs:
         edge_channels: The same for the edges; None without edge features.
         mean_log_degree: Mean of log(degree + 1) over the nodes of the training graphs; PNA needs it.
         mean_nodes: Mean number of nodes of a training graph; ``model.scale_sums`` needs it.
+        node_categories: Number of categories of each column of x, before encodings are appended. None if the columns
+            are continuous, or for a run that did not record it.
+        edge_categories: The same for edge_attr, before lengths are appended.
     """
 
     name: str
@@ -35,6 +38,8 @@ class Inputs:
     edge_channels: Channels | None
     mean_log_degree: float
     mean_nodes: float
+    node_categories: tuple[int, ...] | None = None
+    edge_categories: tuple[int, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The inputs as a dictionary of values that JSON can store."""
@@ -49,19 +54,17 @@ class Inputs:
         needed = {field.name for field in fields(Inputs) if field.default is MISSING}
         if not needed <= values.keys() <= known:
             raise InputError("the run must come from this version of pfgnn, but it comes from another; train it again")
-        channels = {
-            name: tuple(values[name]) if isinstance(values[name], list) else values[name]
-            for name in ("in_channels", "edge_channels")
-        }
+        channels = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         return Inputs(**{**values, **channels, "task": Task.from_json(values["task"])})
 
 
-def describe(dataset: Dataset | Shards, train: IntArray) -> Inputs:
+def describe(dataset: Dataset | Shards, train: IntArray, before: Dataset | Shards | None = None) -> Inputs:
     """The inputs of a dataset.
 
     Args:
         dataset: The dataset, after :func:`pfgnn.experiments.build.adapt`.
         train: Numbers of the training graphs.
+        before: The dataset before that; None if it is not known.
     """
     if isinstance(dataset, Shards):
         log_degree = _mean_in_shards(dataset, train)
@@ -69,7 +72,9 @@ def describe(dataset: Dataset | Shards, train: IntArray) -> Inputs:
         log_degree = mean_log_degree(torch.from_numpy(_degrees(dataset.subset(train))))
     channels = (dataset.in_channels, dataset.edge_channels)
     mean_nodes = float(dataset.node_counts[train].mean())
-    return Inputs(dataset.name, dataset.task, *channels, log_degree, mean_nodes)
+    like = before.sample if isinstance(before, Shards) else before
+    categories = (None, None) if like is None else (like.node_categories, like.edge_categories)
+    return Inputs(dataset.name, dataset.task, *channels, log_degree, mean_nodes, *categories)
 
 
 def _mean_in_shards(shards: Shards, train: IntArray) -> float:

@@ -26,6 +26,8 @@ class Needs(NamedTuple):
         data: Says which encodings the graphs get.
         reads_edges: Whether the model reads edge features.
         seen: What the training graphs were like, if that is known.
+        of_nodes: Number of categories of each column of x, before encodings; None if they are not known.
+        of_edges: The same for edge_attr, before lengths.
     """
 
     task: Task
@@ -34,6 +36,8 @@ class Needs(NamedTuple):
     data: DataConfig
     reads_edges: bool
     seen: Seen | None = None
+    of_nodes: tuple[int, ...] | None = None
+    of_edges: tuple[int, ...] | None = None
 
     @property
     def encoded(self) -> int:
@@ -55,12 +59,14 @@ class Needs(NamedTuple):
         """Number of categories of each column of x, before encodings. None if they are continuous or not known."""
         if isinstance(self.in_channels, tuple):
             return self.in_channels
+        if self.of_nodes is not None:
+            return self.of_nodes
         return None if self.molecules is None else FEATURES[self.molecules].node_categories
 
     @property
     def edge_categories(self) -> tuple[int, ...] | None:
         """Number of categories of each column of edge_attr. None if they are continuous or not known."""
-        return self.edge_channels if isinstance(self.edge_channels, tuple) else None
+        return self.edge_channels if isinstance(self.edge_channels, tuple) else self.of_edges
 
     @property
     def node_columns(self) -> int:
@@ -71,8 +77,11 @@ class Needs(NamedTuple):
 
     @property
     def edge_columns(self) -> int:
-        """Number of columns of edge_attr."""
-        return len(self.edge_channels) if isinstance(self.edge_channels, tuple) else self.edge_channels or 0
+        """Number of columns of edge_attr, before lengths."""
+        if self.edge_categories is not None:
+            return len(self.edge_categories)
+        lengths = 0 if self.data.positions == "none" else 1
+        return self.edge_channels - lengths if isinstance(self.edge_channels, int) else 0
 
     def check_molecules(self) -> str:
         """The name of the molecule features. Raises an InputError if the run was trained on others."""
@@ -100,6 +109,8 @@ class Needs(NamedTuple):
             dataset: The graphs.
             what: Where they come from, for the message.
         """
+        if self.data.positions != "none" and dataset.pos is None:
+            raise InputError(f"{what} must have positions of nodes, as the training graphs had, but they have none")
         made = prepare(dataset, self.data, self.reads_edges, cached=False)
         for name, want, came in (
             ("node", self.in_channels, made.in_channels),

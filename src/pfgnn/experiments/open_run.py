@@ -14,7 +14,7 @@ from pfgnn.data import Dataset
 from pfgnn.data.loader import Indices
 from pfgnn.data.shards import Shards
 from pfgnn.data.streamed import place
-from pfgnn.experiments.build import Inputs, adapt, describe, load_data, parts
+from pfgnn.experiments.build import Inputs, adapt, describe, open_data, parts
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import config_mapping
 from pfgnn.experiments.fit_parts import check_weights
@@ -73,11 +73,8 @@ class Run:
             weights: See :func:`run`.
         """
         devices = open_devices(device, config.training.precision)
-        loaded: Dataset | Shards
-        if dataset is None:
-            loaded = load_data(config.data, config.model, backbone)
-        else:
-            loaded = adapt(dataset, config.data, config.model, backbone)
+        given = open_data(config.data) if dataset is None else dataset
+        loaded = adapt(given, config.data, config.model, backbone)
         crc = checksum(loaded)
         check(crc)
         if (pairs := config.evaluation.pairs) is not None:  # raise an error now, not after training
@@ -87,7 +84,7 @@ class Run:
         targets = torch.from_numpy(loaded.y).to(store.y_dtype if loaded.y.dtype.kind in "iub" else torch.float64)
         weights = check_weights(weights, len(loaded), found["train"], "weights")
         examples = Examples(store, targets, found["train"], found.get("validation"), weights)
-        return Run(config, devices, loaded, found, describe(loaded, found["train"]), examples, crc)
+        return Run(config, devices, loaded, found, describe(loaded, found["train"], given), examples, crc)
 
     @property
     def draws(self) -> Draws:

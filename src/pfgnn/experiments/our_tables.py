@@ -68,6 +68,7 @@ MOLHIV = {
 }
 QM9 = {
     "as it is": (),
+    "marks by bonds, not by positions": ("model.individualise=distance",),
     "mean of the vertices": ("model.pool=mean",),
     "no ring walks": ("data.ring_walks=0",),
     "learning rate 0.0005": ("training.learning_rate=5.0e-4",),

@@ -76,7 +76,10 @@ class TrainedRun:
         self.facts, self.calibration = read_facts(folder), read_calibration(folder, self.task)
         channels = inputs.in_channels, inputs.edge_channels
         seen = Seen.read(folder / RECORD, record) if self.facts is None else self.facts.seen
-        self.needs = Needs(self.task, *channels, self.config.data, reads_edges(self.config.model, backbone), seen)
+        categories = inputs.node_categories, inputs.edge_categories
+        self.needs = Needs(
+            self.task, *channels, self.config.data, reads_edges(self.config.model, backbone), seen, *categories
+        )
         self._forward: dict[int | None, Forward] = {}  # by K; on a GPU each has CUDA graphs of its own
 
     def predict(

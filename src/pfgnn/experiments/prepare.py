@@ -4,10 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.encodings import random_walks, ring_walks
 from pfgnn.errors import InputError
 from pfgnn.experiments.config import DataConfig
+from pfgnn.graphs.arrays import ranges
+
+MOST_PAIRS = 200_000_000  # pairs of nodes that may become edges
 
 
 def prepare(dataset: Dataset, config: DataConfig, reads_edges: bool, cached: bool = True) -> Dataset:
@@ -26,12 +30,14 @@ def prepare(dataset: Dataset, config: DataConfig, reads_edges: bool, cached: boo
         dataset = replace(dataset, task=task, y=np.arange(len(dataset))[:, None])
     if not config.edge_features and dataset.edge_attr is not None:
         dataset = dataset.without_edge_features()
-    if config.positions == "distance":
-        dataset = with_distances(dataset)
     if config.random_walks:
         dataset = random_walks(dataset, config.random_walks, cached)
     if config.ring_walks:
         dataset = ring_walks(dataset, config.ring_walks, cached)
+    if config.positions == "none":
+        dataset = replace(dataset, pos=None)
+    else:
+        dataset = with_distances(completed(dataset) if config.positions == "complete" else dataset)
     return dataset if reads_edges or dataset.edge_attr is None else dataset.without_edge_features()
 
 
@@ -42,10 +48,46 @@ def with_distances(dataset: Dataset) -> Dataset:
     first = np.cumsum(dataset.node_counts, dtype=np.int64) - dataset.node_counts
     source, target = dataset.edges + np.repeat(first, dataset.edge_counts)
     length = np.linalg.norm(dataset.pos[target] - dataset.pos[source], axis=1)
-    columns = [length.astype(np.float32)[:, None]]
-    if dataset.edge_attr is not None and dataset.edge_categories is not None:
-        kinds = zip(dataset.edge_categories, dataset.edge_attr.T, strict=True)
-        columns = [*(np.eye(count, dtype=np.float32)[column] for count, column in kinds), *columns]
-    elif dataset.edge_attr is not None:
-        columns = [dataset.edge_attr.astype(np.float32), *columns]
+    columns = [_numbers(dataset), length.astype(np.float32)[:, None]]
     return replace(dataset, edge_attr=np.concatenate(columns, axis=1), edge_categories=None)
+
+
+def completed(dataset: Dataset) -> Dataset:
+    """Add an edge between any two nodes of a graph that have none, in both directions. Its features are 0.
+
+    Categories of edge_attr become one-hot.
+    """
+    n, edges_of = dataset.node_counts.astype(np.int64), dataset.edge_counts.astype(np.int64)
+    if (pairs := int((n**2).sum())) > MOST_PAIRS:
+        raise InputError(
+            f"data.positions complete is for at most {MOST_PAIRS} pairs of nodes, but {dataset.name} has {pairs}; "
+            "take data.positions=distance"
+        )
+    first = np.cumsum(n**2) - n**2  # the pair (target, source) of a graph has the number first + target n + source
+    source, target = dataset.edges.astype(np.int64)
+    number = np.repeat(first, edges_of) + target * np.repeat(n, edges_of) + source
+    missing = np.ones(pairs, dtype=bool)
+    missing[number] = False
+    missing[np.repeat(first, n) + ranges(np.zeros_like(n), n) * (np.repeat(n, n) + 1)] = False  # no loops
+    new = np.flatnonzero(missing)
+    graph = np.searchsorted(first, new, side="right") - 1
+    order = np.concatenate([number, new]).argsort(kind="stable")
+    ends = np.stack([(new - first[graph]) % n[graph], (new - first[graph]) // n[graph]])
+    features = _numbers(dataset)
+    return replace(
+        dataset,
+        edges=np.concatenate([dataset.edges, ends.astype(dataset.edges.dtype)], axis=1)[:, order],
+        edge_counts=edges_of + np.bincount(graph, minlength=len(n)),
+        edge_attr=np.concatenate([features, np.zeros((len(new), features.shape[1]), np.float32)])[order],
+        edge_categories=None,
+    )
+
+
+def _numbers(dataset: Dataset) -> Array:
+    """The edge features as numbers, shape [E, C]. Categories become one-hot; C is 0 without features."""
+    if dataset.edge_attr is None:
+        return np.zeros((dataset.edges.shape[1], 0), dtype=np.float32)
+    if dataset.edge_categories is None:
+        return dataset.edge_attr.astype(np.float32)
+    kinds = zip(dataset.edge_categories, dataset.edge_attr.T, strict=True)
+    return np.concatenate([np.eye(count, dtype=np.float32)[column] for count, column in kinds], axis=1)

@@ -79,7 +79,8 @@ def remove_parts(graph: Dataset, removals: Sequence[Removal], needs: Needs) -> C
     }
     copies = replace(bare, **arrays, splits={}, pairs=None)
     # The lengths of edges are among their features already.
-    return Copies(prepare(copies, replace(needs.data, positions="none"), needs.reads_edges, cached=False), vertices)
+    made = prepare(copies, replace(needs.data, positions="none"), needs.reads_edges, cached=False)
+    return Copies(replace(made, pos=copies.pos), vertices)
 
 
 def _without_encodings(graph: Dataset, encoded: int) -> Dataset:

@@ -2,6 +2,7 @@
 
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,11 @@ def compared(identity: dict[str, Any]) -> dict[str, Any]:
     """What is compared of a run's identity. A setting that an earlier version did not have gets its default.
 
     The name of a packed file is left out. The checksum tells whether the data are the same, wherever the file is now.
+    Categories before encodings follow from the data too, and earlier versions did not record them.
     """
     config = parse_config(identity["config"])
     mapping = config_mapping(config)
     if config.data.file is not None:
         del mapping["data"]["name"]
-    return {**identity, "config": mapping, "inputs": Inputs.from_json(identity["inputs"]).to_json()}
+    inputs = replace(Inputs.from_json(identity["inputs"]), node_categories=None, edge_categories=None)
+    return {**identity, "config": mapping, "inputs": inputs.to_json()}

@@ -8,6 +8,7 @@ from pfgnn.model.exchange import Exchange
 from pfgnn.model.individualise import (
     Additive,
     ByDistance,
+    ByPosition,
     Mark,
     Multiplicative,
     MultiplicativeRelu,
@@ -35,6 +36,7 @@ __all__ = [
     "Additive",
     "Belief",
     "ByDistance",
+    "ByPosition",
     "CentralityPolicy",
     "ColourPolicy",
     "ColourRefinement",

@@ -14,6 +14,7 @@ from pfgnn.data.batch import GraphBatch, as_batch
 from pfgnn.errors import InputError
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.features import Constant, encoder
+from pfgnn.model.individualise import Individualise
 from pfgnn.model.norms import BatchNorm
 from pfgnn.model.output import Output
 from pfgnn.model.randomness import Noise, default_graph_key, default_node_key, make_noise
@@ -81,6 +82,7 @@ class GraphModel(nn.Module, ABC):
         edge_attr: Tensor | None = None,
         batch: Tensor | None = None,
         *,
+        pos: Tensor | None = None,
         batch_size: int | None = None,
         particles: int | None = None,
         seed: int | Tensor | None = None,
@@ -99,6 +101,8 @@ class GraphModel(nn.Module, ABC):
             edge_index: Source and target of each edge, shape [2, E]. An undirected edge is given in both directions.
             edge_attr: Edge features, shape [E, Fe].
             batch: Graph number of each node, sorted, shape [N]. None if there is only one graph.
+            pos: Node positions, shape [N, 3], for a model that reads them, see
+                :class:`pfgnn.model.individualise.ByPosition`.
             batch_size: Number of graphs G. None: it is counted. Give it to ``torch.compile``, which cannot count
                 without a break in its graph unless ``fullgraph=True`` is set.
             particles: K for this call.
@@ -111,12 +115,19 @@ class GraphModel(nn.Module, ABC):
                 pass. The results do not change.
         """
         K = self.particles if particles is None else check_positive("particles", particles, most=MOST_PATHS)
-        graph = as_batch(x, edge_index, edge_attr, batch, batch_size, graph_key, node_key)
+        reads = self.reads_positions
+        graph = as_batch(x, edge_index, edge_attr, batch, batch_size, graph_key, node_key, pos, reads)
+        if pos is not None and not reads:
+            raise InputError(
+                "pos was given, but no part of the model reads it; leave it out, or take individualise=ByPosition(...)"
+            )
         strict = not isinstance(x, GraphBatch) and not torch.compiler.is_compiling()
         return self.predict(self.prepare(graph, seed, strict)._replace(particles=K, chunk=self._chunk(chunk, K)))
 
     def prepare(self, graph: GraphBatch, seed: int | Tensor | None = None, strict: bool = True) -> Pass:
         """Encode the features (line 3) and set up the noise, for a pass with the default K in one chunk."""
+        if graph.pos is None and self.reads_positions:
+            raise InputError("pos must hold the positions of the nodes, because the model reads them, but it is None")
         H = self._encode_nodes(graph, strict)
         graph = graph.with_fields(edge_attr=self._encode_edges(graph, H.dtype, strict))
         with graph.edges_being_sorted():
@@ -155,6 +166,11 @@ class GraphModel(nn.Module, ABC):
         if edge_attr is not None:
             self.encode_edges.check(edge_attr, strict)
         return self.encode_edges(graph.edge_index[0] if edge_attr is None else edge_attr)
+
+    @property
+    def reads_positions(self) -> bool:
+        """Whether a part of the model reads the positions of the nodes."""
+        return any(isinstance(part, Individualise) and part.reads_positions for part in self.modules())
 
     @property
     def in_chunks(self) -> bool:

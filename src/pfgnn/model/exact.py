@@ -62,7 +62,13 @@ class Tree(NamedTuple):
 
 
 def enumerate_tree(
-    model: PFGNN, x: Tensor | None, edge_index: Tensor, edge_attr: Tensor | None = None, batch: Tensor | None = None
+    model: PFGNN,
+    x: Tensor | None,
+    edge_index: Tensor,
+    edge_attr: Tensor | None = None,
+    batch: Tensor | None = None,
+    *,
+    pos: Tensor | None = None,
 ) -> Tree:
     """Enumerate every path of T vertices of one graph, under the model's policy.
 
@@ -72,8 +78,9 @@ def enumerate_tree(
         edge_index: Source and target of each edge, shape [2, E].
         edge_attr: Edge features, shape [E, Fe], or None.
         batch: Graph number of each node, all 0, shape [n]. Needed if x is None.
+        pos: Node positions, shape [n, 3], or None.
     """
-    H, graph, noise, *_ = model.prepare(GraphBatch.from_tensors(x, edge_index, edge_attr, batch), seed=0)
+    H, graph, noise, *_ = model.prepare(GraphBatch.from_tensors(x, edge_index, edge_attr, batch, pos=pos), seed=0)
     if graph.num_graphs != 1 or model.sample.vertices != 1 or model.individualise.stochastic:
         raise InputError(
             "enumeration needs one graph, one vertex per step and an individualisation without randomness, "

@@ -33,7 +33,14 @@ class EvaluationPass(nn.Module):
         self.model, self.particles, self.seed = model, particles, seed
         self.node_level = model.readout.reduce is None
 
-    def forward(self, x: Tensor | None, edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor) -> Tensor:
+    def forward(
+        self,
+        x: Tensor | None,
+        edge_index: Tensor,
+        edge_attr: Tensor | None,
+        batch: Tensor,
+        pos: Tensor | None = None,
+    ) -> Tensor:
         """Predict.
 
         Args:
@@ -41,6 +48,7 @@ class EvaluationPass(nn.Module):
             edge_index: Source and target of each edge, shape [2, E].
             edge_attr: Edge features, shape [E, ...], or None.
             batch: Graph number of each node, sorted, shape [N].
+            pos: Node positions, shape [N, 3], for a model that reads them.
 
         Returns:
             The predictions, shape [G, C], or [N, C] at node level.
@@ -52,6 +60,7 @@ class EvaluationPass(nn.Module):
             torch.cat([edge_index, nodes + torch.stack([pair, pair.flip(0)])], 1),
             _longer(edge_attr),
             torch.cat([batch, torch.full_like(pair, graphs)]),
+            pos=_longer(pos),
             batch_size=graphs + 1,
             particles=self.particles,
             seed=self.seed,
@@ -64,8 +73,9 @@ def export(
 ) -> ExportedProgram:
     """Export the evaluation pass of a model with ``torch.export``, for any numbers of nodes, edges and graphs.
 
-    The program is called as ``program.module()(x, edge_index, edge_attr, batch)``, see :class:`EvaluationPass`,
-    and gives the predictions of ``model(data, particles=particles, seed=seed)``. It does not check its input.
+    The program is called as ``program.module()(x, edge_index, edge_attr, batch)``, see :class:`EvaluationPass`. If the
+    model reads positions, pos is a fifth argument. It gives the predictions of
+    ``model(data, particles=particles, seed=seed)``, and does not check its input.
     ``torch.export.save`` writes it to a file.
 
     Args:
@@ -79,15 +89,16 @@ def export(
     if model.training:
         raise InputError("model must be in evaluation mode, but it is in training mode; call model.eval() before")
     K = model.particles if particles is None else check_positive("particles", particles, most=MOST_PATHS)
-    given = as_batch(example, None, None, None, None, None, None)
+    given = as_batch(example, None, None, None, None, None, None, reads_positions=model.reads_positions)
     pairs = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]], device=given.batch.device)  # two graphs of two nodes
-    inputs = (_zeros(given.x), pairs, _zeros(given.edge_attr), pairs[0] // 2)
-    any_size = ({0: Dim.DYNAMIC}, {1: Dim.DYNAMIC}, {0: Dim.DYNAMIC}, {0: Dim.DYNAMIC})
-    sizes = tuple(None if of is None else size for of, size in zip(inputs, any_size, strict=True))
+    inputs = [_zeros(given.x), pairs, _zeros(given.edge_attr), pairs[0] // 2]
+    if model.reads_positions:
+        inputs.append(_zeros(given.pos))
+    sizes = [None if of is None else {1 if of is pairs else 0: Dim.DYNAMIC} for of in inputs]
     one_pass = EvaluationPass(model, K, seed)
     with torch.no_grad():
         one_pass(*inputs)  # an input that the model refuses gets its sentence here, before it is traced
-        return torch.export.export(one_pass, inputs, dynamic_shapes=sizes)
+        return torch.export.export(one_pass, tuple(inputs), dynamic_shapes=tuple(sizes))
 
 
 def _longer(rows: Tensor | None) -> Tensor | None:

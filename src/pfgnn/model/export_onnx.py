@@ -36,7 +36,7 @@ def export_onnx(
 ) -> None:
     """Write the evaluation pass of a model as an ONNX file, for any numbers of nodes, edges and graphs.
 
-    The inputs of the file are x, edge_index, edge_attr and batch, without those that the model does not read; see
+    The inputs of the file are x, edge_index, edge_attr, batch and pos, without those that the model does not read; see
     :class:`pfgnn.model.export.EvaluationPass`. It gives the predictions of ``model(data, particles=..., seed=...)``.
 
     Args:

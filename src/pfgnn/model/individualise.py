@@ -19,6 +19,8 @@ from pfgnn.ops.segments import spread
 from pfgnn.registry import Registry
 from pfgnn.setting_types import MOST_LAYERS, MOST_STEPS, MOST_WIDTH
 
+RADII = 32  # lengths that ByPosition distinguishes
+
 
 class Individualise(nn.Module, ABC):
     """Base class: changes the embeddings H of each particle at or around its drawn vertices.
@@ -28,6 +30,7 @@ class Individualise(nn.Module, ABC):
     """
 
     stochastic = False  # whether forward uses the noise
+    reads_positions = False  # whether forward uses the positions of the nodes
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -173,6 +176,45 @@ class ByDistance(Additive):
         return add_look_up(H, self.tables[step - 1].to(H.dtype), d)
 
 
+@INDIVIDUALISATIONS.register("position")
+class ByPosition(ByDistance):
+    """h_u ← h_u + W_t φ(|p_u - p_v|) for every vertex u, after the marks of :class:`ByDistance`.
+
+    For graphs in space, such as molecules whose geometry is known. p_u is the position of vertex u, and
+    φ_i(r) = exp(-((r - r_i) / δ)²) for the radii r_i = 0, δ, 2 δ, ..., reach. Only lengths are used, so shifts,
+    rotations and reflections change nothing. Vertices far beyond the reach get no mark. With K ≥ n, all lengths between
+    two vertices are seen.
+
+    If a particle individualises several vertices at once, the length to the nearest one is used.
+
+    Args:
+        width: D.
+        steps: T. Each step has its own map W_t.
+        max_distance: d_max.
+        reach: The largest length that is distinguished, in the unit of the positions.
+        share: See :class:`ByDistance`.
+    """
+
+    reads_positions = True
+
+    def __init__(self, width: int, steps: int, max_distance: int = 5, reach: float = 10.0, share: float = 1.0) -> None:
+        super().__init__(width, steps, max_distance, share)
+        if not check_number("reach", reach) > 0:
+            raise InputError(f"reach must be above 0, but it is {reach}")
+        self.spacing = reach / (RADII - 1)
+        self.maps = nn.Parameter(torch.randn(self.steps, RADII, width))
+
+    def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
+        """Individualise the drawn vertices of every particle; see :class:`Individualise`."""
+        H = super().forward(H, draw, graph, noise, step, particles)
+        assert graph.pos is not None  # the model has checked it
+        marked = spread(graph.pos[draw.vertices], graph.nodes)  # [N, K, m, 3]
+        r = (graph.pos[:, None, None] - marked).norm(dim=-1)  # [N, K, m]
+        r = torch.where(spread(draw.valid, graph.nodes), r, torch.inf).amin(-1, keepdim=True)  # [N, K, 1]
+        phi = (-((r / self.spacing - torch.arange(RADII, device=r.device)) ** 2)).exp()  # [N, K, RADII]
+        return H + phi.to(H.dtype) @ self.maps[step - 1].to(H.dtype)
+
+
 class StraightThrough(Individualise):
     """h_u ← h_u + s (inner(h)_u - h_u), where s has the value 1 and the gradient of P(v) (Jang et al., ICLR 2017).
 
@@ -188,7 +230,7 @@ class StraightThrough(Individualise):
             raise InputTypeError(f"inner must be an Individualise, such as ByDistance, but it is {inner!r}")
         super().__init__(inner.width)
         self.inner = inner
-        self.stochastic = inner.stochastic
+        self.stochastic, self.reads_positions = inner.stochastic, inner.reads_positions
 
     def forward(self, H: Tensor, draw: Draw, graph: GraphBatch, noise: Noise, step: int, particles: Tensor) -> Tensor:
         """Individualise the drawn vertices of every particle; see :class:`Individualise`."""
