@@ -91,6 +91,12 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")} <= set(listed)
 
 
+def test_lists_do_not_end_within_a_paragraph(site: Path) -> None:
+    """Markdown on the site needs four blanks before a paragraph of a list; with two, the rest is no list."""
+    for page in site.glob("*.html"):
+        assert not re.search(r"^[-*] ", page.read_text().partition("<article")[2], re.MULTILINE), page.name
+
+
 def test_a_number_and_its_unit_stay_on_one_line(site: Path) -> None:
     text = (site / "speed.html").read_text()
     assert "8.0\N{NO-BREAK SPACE}ms" in text
