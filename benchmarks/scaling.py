@@ -16,6 +16,7 @@ from pfgnn.report.picture import save_picture
 PARTICLES, STEPS, OUR_STEPS = (1, 2, 4, 8, 16, 32, 64), tuple(range(1, 9)), (1, 2, 3, 4)
 NODES = (20, 50, 100, 200, 500, 1000, 2000)
 GRAPHS = 8  # graphs in a batch when their size grows
+MEANINGS = {"K": "particles K", "T": "steps T", "n": "vertices n of a graph"}
 
 
 def grown(nodes: int) -> Shape:
@@ -80,6 +81,6 @@ def draw_scaling(found: Record, path: Path) -> None:
             axes.set_visible(True)
             axes.plot(x, of["median ms"], "o", label="measured")
             axes.plot(x, of["intercept ms"] + of["slope ms"] * x, color="0.6", label="best straight line", zorder=1)
-            axes.set(xlabel=letter, ylabel="ms a training step", ylim=(0, None), title=model)
+            axes.set(xlabel=MEANINGS[letter], ylabel="ms a training step", ylim=(0, None), title=model)
             axes.legend()
     save_picture(figure, path)

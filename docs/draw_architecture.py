@@ -20,12 +20,13 @@ ROOMS = (
     ("experiments", "configs, runs, records,\ntables as lists of runs"),
     ("report", "tables, plots, curves"),
     ("cli", "the commands"),
+    ("estimators", "regressor and classifier with\nscikit-learn's conventions"),
 )
 
 
 def draw_house() -> Figure:
     """One box for each package, the earlier ones below. An arrow says that a package may import those below it."""
-    figure = Figure(figsize=(6.4, 6.6), layout="constrained")
+    figure = Figure(figsize=(6.4, 7.3), layout="constrained")
     axes = figure.subplots()
     for floor, (name, what) in enumerate(ROOMS):
         colour = f"C{floor}"

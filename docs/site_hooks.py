@@ -1,7 +1,7 @@
 """Hooks of mkdocs: links that leave docs/ work on the site as they do in the repository.
 
 README.md becomes the first page. What the pages link to outside of docs/, such as source files, records and pictures,
-becomes pages and files of the site.
+becomes pages and files of the site. A number and its unit stay on one line.
 """
 
 import os
@@ -24,6 +24,7 @@ ADDED = "files"  # folder of the site for what lies outside of docs/
 PICTURES = (".png", ".svg", ".jpg")
 LANGUAGES = {".py": "python", ".json": "json", ".yaml": "yaml", ".sh": "bash"}
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
+UNIT = re.compile(r"(?<=\d) (?=(?:ms|µs|s|%|×|MiB|GB|±)(?!\w))|(?<=±) (?=\d)")
 CODE = re.compile(r"(^```.*?^```|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
 
 
@@ -52,7 +53,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         there = os.path.relpath(_site_path(path), PurePosixPath(page.file.src_uri).parent)
         return f"]({there}{match[2] or ''})"
 
-    return _outside_code(markdown, lambda text: LINK.sub(point, text))
+    return _outside_code(markdown, lambda text: UNIT.sub("\N{NO-BREAK SPACE}", LINK.sub(point, text)))
 
 
 def _linked(file: File) -> Iterator[PurePosixPath]:

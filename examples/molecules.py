@@ -37,7 +37,7 @@ def main() -> dict[str, float]:
         "coverage": float(np.mean((low <= y_test) & (y_test <= high))),
     }
     print(f"mean absolute error of logP: {found['model']:.2f}; {found['median']:.2f} if the median is predicted")
-    print(f"{found['coverage']:.0%} of {len(test)} true values lie in the intervals that shall hold 80 %")
+    print(f"{found['coverage']:.0%} of {len(test)} true values lie in the intervals that should hold 80 %")
     for molecule, (start, end) in zip(test[:3], model.predict_interval(test[:3], coverage=0.8), strict=True):
         print(f"{molecule}: logP between {start:.2f} and {end:.2f}")
     return found

@@ -84,10 +84,23 @@ def test_all_packages_with_public_names_are_compared() -> None:
     assert packages == {*PACKAGES, "cli"}  # the command line has one name, which its script calls
 
 
-def test_every_page_is_in_the_navigation() -> None:
+def test_every_page_is_in_the_navigation_once() -> None:
     text = yaml.dump(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
-    for page in (ROOT / "docs").rglob("*.md"):
-        assert page.relative_to(ROOT / "docs").as_posix() in text
+    listed = re.findall(r"[\w/-]+\.md", text)
+    assert len(listed) == len(set(listed))
+    assert {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")} <= set(listed)
+
+
+def test_lists_do_not_end_within_a_paragraph(site: Path) -> None:
+    """Markdown on the site needs four blanks before a paragraph of a list; with two, the rest is no list."""
+    for page in site.glob("*.html"):
+        assert not re.search(r"^[-*] ", page.read_text().partition("<article")[2], re.MULTILINE), page.name
+
+
+def test_a_number_and_its_unit_stay_on_one_line(site: Path) -> None:
+    text = (site / "speed.html").read_text()
+    assert "8.0\N{NO-BREAK SPACE}ms" in text
+    assert "8.0 ms" not in text
 
 
 def test_a_broken_link_stops_the_build(tmp_path: Path) -> None:

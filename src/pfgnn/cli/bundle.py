@@ -27,8 +27,7 @@ def bundle(
 ) -> None:
     """Pack the runs and records of tables, to go on with `pfgnn reproduce` on another machine.
 
-    Of an unfinished run, a bundle has the checkpoint, the config and the metrics; of a finished one the record, the
-    config and the metrics.
+    A bundle has the checkpoint of an unfinished run, or the record of a finished one, with its config and metrics.
     """
     from pfgnn.experiments.tables import choose_tables
 

@@ -43,8 +43,8 @@ def cards(
 def pack(
     directory: Directory,
     out: Annotated[Path, typer.Argument(help="Folder to write. Its name is the name of the model.")],
-    licence: Annotated[str, typer.Option(help="Licence of the weights, for the card.")],
-    limits: Annotated[str, typer.Option(help="For what the model is not meant, for the card.")] = LIMITS,
+    licence: Annotated[str, typer.Option(help="Licence of the weights; goes onto the card.")],
+    limits: Annotated[str, typer.Option(help="What the model is not meant for; goes onto the card.")] = LIMITS,
     full: Annotated[bool, typer.Option("--full", help="Store the parameters as float32, not float16.")] = False,
 ) -> None:
     """Pack a finished run for others: the weights without the optimiser, the config, the record and a model card."""

@@ -23,7 +23,7 @@ def compare(
     device: Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")] = "auto",
     json: Json = False,
 ) -> None:
-    """Are two graphs different to PF-GNN? Shows the evidence for T = 0, 1, 2, ... marks, and the exact answer.
+    """Show whether PF-GNN tells two graphs apart: the evidence for T = 0, 1, 2, ... marks, and the exact answer.
 
     Nothing is trained: the backbone is exact colour refinement, and the readout is random.
     """

@@ -151,7 +151,7 @@ def convert(
         str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
     ] = None,
     target: Annotated[
-        list[str] | None, typer.Option(help="CSV: name of a target column, if several can be. Repeatable.")
+        list[str] | None, typer.Option(help="CSV: name of a target column. Needed if several can be. Repeatable.")
     ] = None,
     features: Annotated[str, typer.Option(help="Set of features of molecules: ogb, zinc or qm9.")] = "ogb",
     labels: Annotated[Path | None, typer.Option(help="graph6 and SMILES: file of the labels, one per line.")] = None,

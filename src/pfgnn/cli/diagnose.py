@@ -30,7 +30,7 @@ def diagnose(
         str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
     ] = None,
     target: Annotated[
-        list[str] | None, typer.Option(help="CSV: name of a target column, if several can be. Repeatable.")
+        list[str] | None, typer.Option(help="CSV: name of a target column. Needed if several can be. Repeatable.")
     ] = None,
     labels: Annotated[Path | None, typer.Option(help="graph6 and SMILES: file of the labels, one per line.")] = None,
     on_error: Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")] = "fail",
@@ -41,7 +41,9 @@ def diagnose(
 ) -> None:
     """Find out whether a dataset needs more than 1-WL: graphs that a plain GNN cannot tell apart, and what that costs.
 
-    Shows also copies, leaks between parts, labels that conflict, and which T and K to take. Graphs are counted from 0.
+    It also shows copies, leaks between parts, labels that conflict, and which T and K to take.
+
+    Graphs are counted from 0.
     """
     from pfgnn.cli.diagnosed_data import Options, opened
     from pfgnn.workers import available_cores

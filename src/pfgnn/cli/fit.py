@@ -29,7 +29,7 @@ def fit(
         typer.Argument(help="CSV file with SMILES, SMILES, graph6 or sparse6, JSON lines, TU folder or packed file."),
     ],
     target: Annotated[
-        list[str] | None, typer.Option(help="CSV: name of a target column, if several can be. Repeatable.")
+        list[str] | None, typer.Option(help="CSV: name of a target column. Needed if several can be. Repeatable.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Model folder to write; by default FILE-model.")] = None,
     split: Annotated[
@@ -52,10 +52,10 @@ def fit(
         float | None, typer.Option(help="Share of the graphs to test on, once; by default a tenth, or a fifth of few.")
     ] = None,
     validation_fraction: Annotated[
-        float | None, typer.Option(help="Share of the graphs that select the best weights; by default the same.")
+        float | None, typer.Option(help="Share of the graphs that select the best weights; by default as for the test.")
     ] = None,
     calibration_fraction: Annotated[
-        float | None, typer.Option(help="Share of the graphs that calibrate intervals; by default the same.")
+        float | None, typer.Option(help="Share of the graphs that calibrate intervals; by default as for the test.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=10**9, help="Seed of the parts and of the training.")] = 0,
     settings: Annotated[

@@ -39,7 +39,9 @@ def predict(
     ] = None,
     coverage: Annotated[
         float | None,
-        typer.Option(help="Share of true values that intervals shall hold; by default 0.9 if the model is calibrated."),
+        typer.Option(
+            help="Share of true values that intervals should hold; by default 0.9 if the model is calibrated."
+        ),
     ] = None,
     smiles_column: Annotated[
         str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
@@ -49,13 +51,15 @@ def predict(
     ] = "fail",
     processes: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_PROCESSES, help="Processes that make graphs; by default all cores if it pays."),
+        typer.Option(
+            min=1, max=MOST_PROCESSES, help="Processes that read graphs; by default all cores for many graphs."
+        ),
     ] = None,
     device: Device = "auto",
     threads: Threads = None,
     imports: Imports = None,
 ) -> None:
-    """Predict new graphs with a trained model. Each output has its Monte Carlo noise; the columns of a CSV are kept.
+    """Predict new graphs with a trained model. The table has the noise of each prediction, and the columns of a CSV.
 
     Graphs and vertices are counted from 0.
     """

@@ -51,11 +51,11 @@ def reproduce(
 ) -> None:
     """Run what is missing in tables, continue what was stopped, and print our numbers beside the paper's.
 
-    The tables are run in the order given. Of a table, runs that were begun come first, and then the first seed of every
-    row before the second one of any row. With --minutes, no run is started that would have to stop at once.
+    Tables are run in the order given. In a table, unfinished runs come first, then the first seed of each row.
 
-    Tells first how long the missing runs took when they were recorded, and on which device. These times are read from
-    the folder of the records, and from results/ in the current folder, which a checkout of pfgnn has.
+    With --minutes, no run is started that would have to stop at once.
+
+    First it prints how long the missing runs took when they were recorded, and on which device.
     """
     from pfgnn.experiments import reproduce as running
     from pfgnn.experiments.shipped import CONFIGS

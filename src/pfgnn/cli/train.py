@@ -63,7 +63,7 @@ def train(
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write metrics for TensorBoard too.")] = False,
     imports: Imports = None,
 ) -> None:
-    """Train a model and test it. --resume continues a stopped run; on a CPU the result is as without the stop."""
+    """Train a model and test it. --resume continues a stopped run, on a CPU with the same result."""
     from pfgnn.experiments.config_file import read_config
     from pfgnn.experiments.run_directory import RECORD, Resume, check_directory
 

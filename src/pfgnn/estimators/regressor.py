@@ -29,7 +29,7 @@ class PFGNNRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]  # s
 
         Args:
             X: G graphs: a list of SMILES, graph6 strings, networkx graphs, PyG ``Data`` or :class:`pfgnn.Graph`, or a
-                :class:`pfgnn.data.Dataset`.
+                :class:`pfgnn.data.Dataset`. Positions of nodes, ``pos`` of ``Data``, are used if there are any.
             y: Targets, [G] or [G, C]. NaN means unknown. None for the targets of a Dataset.
             sample_weight: A graph of weight 2 is used twice as often in the training as one of weight 1, [G]. Graphs of
                 weight 0 are left out.

@@ -50,7 +50,7 @@ class Calibration:
         """q of each target, shape [C].
 
         Args:
-            coverage: Share of new graphs that shall be covered, above 0 and below 1.
+            coverage: Share of new graphs that should be covered, above 0 and below 1.
         """
         check_coverage(coverage)
         several = len(self.scores) > 1

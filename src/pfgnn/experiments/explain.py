@@ -51,7 +51,7 @@ Tell = Callable[[int, int], None]
 
 
 class Importance(NamedTuple):
-    """Importances of P vertices or edges for C outputs, see the module.
+    """Importances of P vertices or edges for C outputs, see :func:`explain_graph`.
 
     A vertex has NaN if nothing would be left without it: the only vertex of a graph, or the vertex that is predicted.
 
@@ -102,7 +102,10 @@ def explain_graph(
     node: int | None = None,
     progress: Tell = lambda done, count: None,
 ) -> Explanation:
-    """Find out which vertices and edges a prediction depends on. The module says what importance means.
+    """Find out which vertices and edges a prediction depends on.
+
+    The importance of a part is the prediction for the graph minus the prediction without this part. So a positive one
+    means that the part raises the prediction. It tells what the model does, not what is true.
 
     Args:
         run: A finished run, see :func:`pfgnn.load_run`.

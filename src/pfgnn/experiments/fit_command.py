@@ -64,7 +64,7 @@ def fit_command(folder: Path, out: Path, *options: str) -> str | None:
 
     Args:
         folder: The model folder.
-        out: Folder that the command shall write.
+        out: Folder that the command should write.
         options: Further options, such as --resume.
     """
     known = _read(folder)

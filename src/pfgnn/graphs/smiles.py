@@ -25,7 +25,7 @@ def from_smiles(smiles: str) -> Graph:
 
     Returns:
         A graph with `x` = (atomic number, formal charge, number of hydrogens), int64 [n, 3], and `edge_attr` = bond
-        type (1 single, 2 double, 3 triple, 4 aromatic), int64 [m, 1].
+            type (1 single, 2 double, 3 triple, 4 aromatic), int64 [m, 1].
     """
     return graph_of_atoms(parse_smiles(smiles), smiles)
 

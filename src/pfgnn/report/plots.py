@@ -1,6 +1,7 @@
 """Plots of a table: a dot for each run beside the paper's number, heat maps over T and K, lines over K."""
 
 import statistics
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,8 @@ from pfgnn.report.heat_maps import draw_heat_maps
 from pfgnn.report.picture import save_picture
 from pfgnn.report.published import PUBLISHED
 from pfgnn.report.results import read_results, values
+
+LETTERS_PER_INCH = 10  # of a title, in its size of font
 
 
 class Dots(NamedTuple):
@@ -96,12 +99,14 @@ def _plot_dots(panels: Panels, title: str, path: Path) -> None:
         axes.set(yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.5, -0.5), title=column)
         axes.title.set_fontsize("medium")
         axes.grid(axis="x", color="0.9")
+        axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         if place == 0:
             handles, labels = axes.get_legend_handles_labels()
             named = dict(zip(labels, handles, strict=True))
             figure.legend(named.values(), named.keys(), frameon=False, loc="outside lower right", ncols=2)
-    figure.suptitle(title)
+    # Wrapped, because a longer title would make the whole picture wider.
+    figure.suptitle(textwrap.fill(title, int(LETTERS_PER_INCH * size[0])))
     save_picture(figure, path)
 
 
@@ -137,6 +142,7 @@ def draw_lines(results: Path, name: str) -> Figure | None:
     axes.set_xscale("log", base=2)
     axes.set(xticks=particles, xticklabels=particles, xlabel="particles K", ylabel=column)
     axes.grid(color="0.9")
+    axes.set_axisbelow(True)  # else the grid covers the dots
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     return figure
