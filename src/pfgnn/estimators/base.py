@@ -159,6 +159,13 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
                 "backbone": options.backbone,
             }
             loaded = TrainedRun(folder, given["device"], options.backbone)
+        if dataset.edge_attr is not None and loaded.config.data.edge_features and not loaded.needs.reads_edges:
+            kind = "" if isinstance(self.backbone, nn.Module) else ", but gine does"
+            warnings.warn(
+                "the features of edges were not used, because the backbone does not read them"
+                f"{kind}; settings={{'data.edge_features': False}} says that this is meant",
+                stacklevel=3,
+            )
         for name, value in fitted.items():
             setattr(self, f"{name}_", value)
         self._loaded = loaded
