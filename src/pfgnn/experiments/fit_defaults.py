@@ -13,6 +13,8 @@ from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputTypeError, shown
 from pfgnn.experiments.config import OWN_BACKBONE, Config
 from pfgnn.experiments.config_file import apply_override, parse_config, set_value
+from pfgnn.experiments.fit_steps import least_steps
+from pfgnn.experiments.prepare import column_scales
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.model.backbones.stack import Stack
 
@@ -20,7 +22,7 @@ ALL_VERTICES = 64  # graphs of up to so many vertices are tested with one partic
 MANY = 5000  # training graphs from which the deeper network of the config ours/zinc pays
 VISITS = 2_000_000  # graphs that a training sees in all, if this is 10 to 100 epochs
 LEAST_UPDATES = 600
-MEASURED = 10_000  # training graphs whose extent in space is measured
+MEASURED = 10_000  # training graphs whose features and extent in space are measured
 
 
 def choose_config(
@@ -52,7 +54,12 @@ def choose_config(
     like = dataset.sample if isinstance(dataset, Shards) else dataset
     featured = like.x is not None
     edges = like.edge_attr is not None or like.pos is not None  # of positions, lengths become features of edges
-    reach = _reach(like if isinstance(dataset, Shards) else dataset.subset(np.unique(train)[:MEASURED]))
+    some = like if isinstance(dataset, Shards) else dataset.subset(np.unique(train)[:MEASURED])
+    reach = _reach(some)
+    scales = {
+        "node_scales": column_scales(some.x, some.node_categories),
+        "edge_scales": column_scales(some.edge_attr, some.edge_categories),
+    }
     every_vertex = largest <= ALL_VERTICES
     mapping: dict[str, Any] = {
         "data": {
@@ -60,12 +67,14 @@ def choose_config(
             "validation": validation,
             "tests": list(tests),
             **({} if reach is None else {"positions": "distance"}),
+            **{setting: list(found) for setting, found in scales.items() if found},
         },
         "model": {
             "backbone": "gine" if edges else "gin",
             "layers": 1,
             "step_layers": 8 if featured and graphs >= MANY else 4,
             "particles": 16,
+            **({"steps": least_steps(some)} if every_vertex else {}),
             **({} if featured else {"norm": "mark", "max_distance": 12}),
             **({} if reach is None else {"individualise": "position", "reach": reach}),
             # The mean over particles helps if the test sees every vertex. Otherwise it does harm.
