@@ -22,6 +22,7 @@ ALL_VERTICES = 64  # graphs of up to so many vertices are tested with one partic
 MANY = 5000  # training graphs from which the deeper network of the config ours/zinc pays
 VISITS = 2_000_000  # graphs that a training sees in all, if this is 10 to 100 epochs
 LEAST_UPDATES = 600
+NORM_BATCHES = 8  # with running means, the validation of regular graphs is useless until the end of the training
 MEASURED = 10_000  # training graphs whose features and extent in space are measured
 
 
@@ -75,7 +76,7 @@ def choose_config(
             "step_layers": 8 if featured and graphs >= MANY else 4,
             "particles": 16,
             **({"steps": least_steps(some)} if every_vertex else {}),
-            **({} if featured else {"norm": "mark", "max_distance": 12}),
+            **({} if featured else {"max_distance": 12}),
             **({} if reach is None else {"individualise": "position", "reach": reach}),
             # The mean over particles helps if the test sees every vertex. Otherwise it does harm.
             "exchange": "both" if featured and every_vertex else "mark",
@@ -85,6 +86,7 @@ def choose_config(
             "learning_rate": 1e-3,
             "schedule": {"kind": "cosine", "min_lr": 0.0},
             "standardise": dataset.task.loss == "l1",
+            "norm_batches": NORM_BATCHES,
             "select": "log_loss" if dataset.task.loss in CLASS_LOSSES else "metric",
         },
         "evaluation": {
