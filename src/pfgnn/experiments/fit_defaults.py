@@ -62,6 +62,7 @@ def choose_config(
         "edge_scales": column_scales(some.edge_attr, some.edge_categories),
     }
     every_vertex = largest <= ALL_VERTICES
+    steps = least_steps(some) if every_vertex else 1
     mapping: dict[str, Any] = {
         "data": {
             "name": name,
@@ -75,7 +76,7 @@ def choose_config(
             "layers": 1,
             "step_layers": 8 if featured and graphs >= MANY else 4,
             "particles": 16,
-            **({"steps": least_steps(some)} if every_vertex else {}),
+            "steps": steps,
             **({} if featured else {"max_distance": 12}),
             **({} if reach is None else {"individualise": "position", "reach": reach}),
             # The mean over particles helps if the test sees every vertex. Otherwise it does harm.
@@ -91,7 +92,7 @@ def choose_config(
         },
         "evaluation": {
             "particles": max(largest, 16) if every_vertex else 32,
-            "draws": 1 if every_vertex else 4,
+            "draws": 1 if every_vertex and steps == 1 else 4,
             "average": True,
         },
         "seed": seed,
