@@ -122,3 +122,10 @@ def test_other_fields_leave_the_batch_and_what_it_has_found_out() -> None:
     other = graph.with_fields(batch=torch.zeros_like(graph.batch), num_graphs=1, graph_key=None)
     assert (other.sizes.tolist(), graph.sizes.tolist()) == ([5], [3, 2])
     assert (other.graph_key, other.x is graph.x) == (None, True)
+
+
+def test_a_last_graph_without_nodes_is_refused() -> None:
+    nothing = Data(x=X[:0], edge_index=EDGES[:, :0])
+    model = PFGNN(GIN(8, layers=1), 1, in_channels=X.shape[1], particles=2)
+    with pytest.raises(ValueError, match=r"^every graph must have a node, but graph 1 of 3 has none$"):
+        model(PyGBatch.from_data_list([Data(x=X, edge_index=EDGES), nothing, nothing]))

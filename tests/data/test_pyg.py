@@ -132,7 +132,12 @@ def test_tensors_may_require_gradients_and_live_on_a_device(device: torch.device
         ([graph(), graph(x=torch.full((3, 2), torch.nan, dtype=torch.bfloat16))], "x must be finite, but graph 1 has"),
         ([graph(), graph(edge_index=None)], "edge_index must be given, .*, but in graph 1 it is None"),
         ([graph(edge_index=EDGES.T)], r"edge_index must have shape \[2, e\], but in graph 0 it has \[4, 2\]"),
-        ([graph(edge_attr=torch.ones(3, 1))], "edge_attr must have one row for each of 4 edges, but it has 3"),
+        ([graph(edge_attr=torch.ones(3, 1))], "edge_attr must have .* of 4 edges, but in graph 0 it has 3"),
+        (
+            [graph(edge_attr=torch.ones(5, 1)), graph(edge_attr=torch.ones(3, 1))],  # in all there are enough
+            "edge_attr must have one row for each of 4 edges, but in graph 0 it has 5",
+        ),
+        ([graph(), graph(pos=torch.ones(2, 3))], "pos must have one row for each of 3 nodes, but in graph 1 it has 2"),
         ([graph(edge_index=EDGES + 1)], r"edges must join nodes 0..2 in graph 0, but it has the edge \(3, 2\)"),
     ],
 )
@@ -141,8 +146,16 @@ def test_what_does_not_fit_gets_one_sentence(graphs: list[Data], sentence: str) 
         Dataset.from_pyg(graphs)
 
 
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
+def test_half_precision_becomes_float32(half: torch.dtype) -> None:
+    dataset = Dataset.from_pyg([graph(x=torch.full((3, 2), 0.5, dtype=half))])
+    assert dataset.x is not None
+    assert dataset.x.dtype == np.float32
+    assert dataset.x.tolist() == [[0.5, 0.5]] * 3
+
+
 def test_targets_of_nodes_must_be_one_a_node() -> None:
-    with pytest.raises(ValueError, match="y must have one row for each of 3 nodes, but it has 1"):
+    with pytest.raises(ValueError, match="y must have one row for each of 3 nodes, but in graph 0 it has 1"):
         Dataset.from_pyg([graph()], NODES)
     assert Dataset.from_pyg([graph(y=torch.tensor([0, 1, 1]))], NODES).y.tolist() == [[0], [1], [1]]
 
@@ -160,3 +173,10 @@ def test_one_way_edges_get_one_warning() -> None:
     nothing = torch.zeros(2, 0, dtype=torch.int64)
     Dataset.from_pyg([graph(edge_index=loop_and_double), graph(edge_index=nothing)])  # warnings are errors
     Dataset.from_pyg(made.to_pyg(), like=made)
+
+
+@pytest.mark.parametrize("name", ["edge_weight", "edge_type"])
+def test_features_of_edges_with_another_name_get_a_warning(name: str) -> None:
+    with pytest.warns(UserWarning, match=rf"^{name} of graph 1 is not used, .* edge_attr = data.{name}\[:, None\]"):
+        made = Dataset.from_pyg([graph(), graph(**{name: torch.ones(4)})])
+    assert made.edge_attr is None

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 from tests.estimators.samples import GRAPHS, SIZES, regressor
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data, HeteroData
 
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.estimators import PFGNNRegressor
+from pfgnn.estimators.inputs import as_graphs
 from pfgnn.graphs import to_networkx
 
 CHEMISTRY = "needs the extra chem"
@@ -93,3 +94,11 @@ def test_what_x_may_be(X: Any) -> None:
 def test_a_dataset_at_node_level() -> None:
     with pytest.raises(InputError, match=r"a regressor is for targets of whole graphs, but the task .* at node level"):
         regressor().fit(NODES)
+
+
+def test_a_batch_of_pyg_is_the_list_of_its_graphs_and_a_single_graph_is_refused() -> None:
+    graphs = [Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2 + number) for number in range(3)]
+    assert [graph.num_nodes for graph in as_graphs(Batch.from_data_list(graphs))] == [2, 3, 4]
+    for single in (graphs[0], HeteroData()):
+        with pytest.raises(InputTypeError, match=f"^X must be a list of .*, but it is a {type(single).__name__}$"):
+            as_graphs(single)

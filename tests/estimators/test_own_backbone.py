@@ -9,7 +9,8 @@ import pytest
 import torch
 from sklearn.base import clone
 from tests.estimators.samples import GRAPHS, KINDS, SIZES, classifier, regressor
-from torch_geometric.nn import GraphConv
+from torch_geometric.data import Data
+from torch_geometric.nn import GCNConv, GraphConv
 
 from pfgnn import GIN
 from pfgnn.errors import InputError, InputTypeError
@@ -61,3 +62,16 @@ def test_wrong_modules_get_a_sentence(tmp_path: Path) -> None:
     regressor(epochs=1).fit(GRAPHS, SIZES).save(tmp_path / "model")
     with pytest.raises(InputError, match=r"backbone must be None, because .* has a backbone of pfgnn"):
         PFGNNRegressor.load(tmp_path / "model", backbone=own())
+
+
+def test_features_of_edges_that_no_layer_reads_get_a_warning() -> None:
+    edge_index = torch.tensor([[0, 1], [1, 0]])
+    graphs = [Data(edge_index=edge_index, edge_attr=torch.rand(2, 1), num_nodes=2) for _ in range(30)]
+    y = np.arange(30.0)
+    with pytest.warns(UserWarning, match="^the features of edges were not used, because .* them, but gine does; "):
+        regressor(epochs=1, backbone="gin").fit(graphs, y)
+    with pytest.warns(UserWarning, match="because the backbone does not read them; settings="):
+        regressor(epochs=1, backbone=GCNConv(16, 16)).fit(graphs, y)
+    meant = {"model.step_layers": 2, "data.edge_features": False}
+    for fine in (regressor(epochs=1), regressor(epochs=1, backbone="gin", settings=meant)):
+        fine.fit(graphs, y)  # warnings are errors

@@ -108,8 +108,18 @@ def test_intervals_stay_as_wide_as_they_must_be() -> None:
         low, high = model.predict_interval(graphs[100:], 0.8).T
         return float(((low <= y[100:]) & (y[100:] <= high)).mean())
 
-    assert coverage(warm=True) > 0.75
-    assert coverage(warm=False) < 0.6
+    right = coverage(warm=True)
+    assert right > 0.75
+    assert coverage(warm=False) < right - 0.1  # with other seeds they differ by 0.2 to 0.3
+
+
+def test_features_keep_their_scales() -> None:
+    rng = np.random.default_rng(0)
+    graphs = [Graph(2, np.array([[0, 1]]), rng.normal(size=(2, 1))) for _ in range(60)]
+    model = regressor(epochs=1, warm_start=True).fit(graphs[:30], np.arange(30.0))
+    scales = model.record_["config"]["data"]["node_scales"]
+    assert scales
+    assert model.fit(graphs, np.arange(60.0)).record_["config"]["data"]["node_scales"] == scales
 
 
 def test_it_begins_with_the_old_weights() -> None:

@@ -124,7 +124,7 @@ def test_length_of_the_training(graphs: int, batch_size: int, epochs: int) -> No
 
 def test_features_choose_the_model() -> None:
     plain, featured, many = (chosen(single_vertices(*of)).model for of in ((40,), (40, True), (6000, True)))
-    assert (plain.backbone, plain.norm, plain.exchange) == ("gin", "mark", "mark")
+    assert (plain.backbone, plain.norm, plain.exchange) == ("gin", "batch", "mark")
     assert (featured.backbone, featured.norm, featured.exchange) == ("gine", "batch", "both")
     assert (featured.step_layers, many.step_layers) == (4, 8)
     assert not chosen(CLASSES).training.standardise

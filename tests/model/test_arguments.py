@@ -143,6 +143,12 @@ def test_a_backbone_that_needs_more_than_it_gets_is_named(backbone: nn.Module, l
         model(X, EDGES)
 
 
+def test_a_layer_of_pyg_without_edge_dim_is_told_so() -> None:
+    model = PFGNN(pyg.GATv2Conv(8, 8), 1, in_channels=7, width=8)
+    with pytest.raises(InputError, match=r"made without edge_dim, the number of columns of edge_attr$"):
+        model(X, EDGES, torch.ones(EDGES.shape[1], 2))
+
+
 @pytest.mark.parametrize(
     "backbone", [pyg.GCNConv(8, 8), pyg.GIN(8, 8, 2), pyg.SAGEConv(8, 8), pyg.GPSConv(8, pyg.GCNConv(8, 8), heads=2)]
 )

@@ -137,16 +137,18 @@ class GraphBatch:
         if x is None and batch is None and data.num_nodes is not None:
             device = None if data.edge_index is None else data.edge_index.device
             batch = torch.zeros(data.num_nodes, dtype=torch.int64, device=device)
-        batch_size = getattr(data, "num_graphs", None) if torch.compiler.is_compiling() else None
+        graphs, tracing = getattr(data, "num_graphs", None), torch.compiler.is_compiling()
         made = cls.from_tensors(
             x,
             data.edge_index,
             own["edge_attr"],
             batch,
             pos=own.get("pos"),
-            batch_size=batch_size,
+            batch_size=graphs if tracing else None,
             graph_key=own["graph_key"],
         )
+        if not tracing and graphs is not None and graphs > made.num_graphs:  # batch does not tell of the last graphs
+            raise InputError(f"every graph must have a node, but graph {made.num_graphs} of {graphs} has none")
         return made.with_fields(y=own["y"]) if "y" in own else made
 
     @property

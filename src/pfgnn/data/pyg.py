@@ -17,6 +17,8 @@ from pfgnn.graphs.convert import tensor_array
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+UNREAD = ("edge_weight", "edge_type")  # what PyG calls other features of edges
+
 
 def from_pyg(
     data: Iterable["Data"],
@@ -26,7 +28,10 @@ def from_pyg(
     y: npt.ArrayLike | None = None,
     **parts: Any,
 ) -> Dataset:
-    """A dataset from PyG graphs. Warns if an edge has no reverse, because messages then go one way only.
+    """A dataset from PyG graphs.
+
+    Warns if an edge has no reverse, because messages then go one way only, and of edge_weight and edge_type, which are
+    not read.
 
     Args:
         data: The graphs, such as an InMemoryDataset. They may have x, edge_attr, pos and graph_key.
@@ -49,9 +54,12 @@ def from_pyg(
         carried = ("splits", "pairs", "node_categories", "edge_categories", "about")
         parts = {**{field: getattr(like, field) for field in carried}, **parts}
     node_level = task is not None and task.level == "node"
-    columns = {key: stack(key, [_rows(graph, key) for graph in graphs]) for key in ("x", "edge_attr", "pos")}
     edges = [_edges(number, graph) for number, graph in enumerate(graphs)]
-    found = stack("y", [_rows(graph, "y", node_level) for graph in graphs]) if y is None else y
+    counts = {"nodes": [int(graph.num_nodes) for graph in graphs], "edges": [ends.shape[1] for ends in edges]}
+    of = {"x": "nodes", "edge_attr": "edges", "pos": "nodes"}
+    columns = {name: _stacked(name, [_rows(graph, name) for graph in graphs], of[name], counts) for name in of}
+    rows = [_rows(graph, "y", node_level) for graph in graphs] if y is None else []
+    found = _stacked("y", rows, "nodes" if node_level else None, counts) if y is None else y
     if found is None:
         raise InputError("data must have y, but no graph has it")
     keys = [_rows(graph, "graph_key") for graph in graphs]
@@ -63,8 +71,8 @@ def from_pyg(
     made = Dataset.from_arrays(
         name,
         task or guess_task(targets),
-        node_counts=np.array([int(graph.num_nodes) for graph in graphs]),
-        edge_counts=np.array([ends.shape[1] for ends in edges]),
+        node_counts=np.array(counts["nodes"]),
+        edge_counts=np.array(counts["edges"]),
         edges=join_edges(edges),
         y=targets,
         **columns,
@@ -72,6 +80,7 @@ def from_pyg(
     )
     if like is None:  # else the user has seen the dataset
         _warn_of_one_way_edges(made)
+        _warn_of_unread(graphs)
     return made
 
 
@@ -116,6 +125,25 @@ def _rows(graph: "Data", name: str, several: bool = True) -> Array | None:
     return array[:, None] if array.ndim == 1 else array
 
 
+def _stacked(name: str, parts: list[Array | None], of: str | None, counts: dict[str, list[int]]) -> Array | None:
+    """The rows of all graphs, or None if no graph has rows. Each graph must have as many as it has nodes or edges.
+
+    In all there may be the right number of rows although two graphs are wrong. So each graph is looked at.
+
+    Args:
+        name: Name of the attribute, for the message.
+        parts: The rows of each graph.
+        of: What the rows belong to: "nodes" or "edges"; None if they belong to the graph.
+        counts: Number of nodes and of edges of each graph.
+    """
+    for number, (part, count) in enumerate(zip(parts, [] if of is None else counts[of], strict=False)):
+        if part is not None and len(part) != count:
+            raise InputError(
+                f"{name} must have one row for each of {count} {of}, but in graph {number} it has {len(part)}"
+            )
+    return stack(name, parts)
+
+
 def _edges(number: int, graph: "Data") -> Array:
     """The directed edges of a graph, [2, e]."""
     if graph.edge_index is None:
@@ -126,6 +154,18 @@ def _edges(number: int, graph: "Data") -> Array:
     if ends.ndim != 2 or len(ends) != 2:
         raise InputError(f"edge_index must have shape [2, e], but in graph {number} it has {list(ends.shape)}")
     return ends
+
+
+def _warn_of_unread(graphs: list["Data"]) -> None:
+    """Warn of features of edges that PyG's layers may read, but pfgnn does not."""
+    for name in UNREAD:
+        number = next((number for number, graph in enumerate(graphs) if getattr(graph, name, None) is not None), None)
+        if number is not None:
+            warnings.warn(
+                f"{name} of graph {number} is not used, because features of edges are read from edge_attr; set "
+                f"data.edge_attr = data.{name}[:, None], or join it to edge_attr",
+                stacklevel=4,
+            )
 
 
 def _warn_of_one_way_edges(dataset: Dataset) -> None:

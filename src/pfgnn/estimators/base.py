@@ -41,7 +41,8 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         backbone: Name of the GNN, see `pfgnn parts`, or a torch module of your own from ``width`` to ``width``. It is
             copied. None for "gine" if the graphs have edge features, else "gin".
         width: Size of a node embedding.
-        steps: T, number of vertices that a particle marks one after another.
+        steps: T, number of vertices that a particle marks one after another; None for 2 if some training graphs look
+            alike with one mark, such as strongly regular graphs, else 1.
         particles: K, number of particles in training.
         epochs: Passes over the training graphs; None for a number that follows from their count.
         batch_size: Graphs in a batch; None for a number that follows from their count.
@@ -73,7 +74,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         *,
         backbone: str | nn.Module | None = None,
         width: int = 64,
-        steps: int = 1,
+        steps: int | None = None,
         particles: int = 16,
         epochs: int | None = None,
         batch_size: int | None = None,
@@ -132,6 +133,9 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         keys = graph_keys(dataset)
         warm = given["warm_start"] and hasattr(self, "model_files_")
         used: Used = self.used_ if warm else {}
+        if warm:  # the old weights know features in the old scales
+            data = self._run.config.data
+            changes = {"data.node_scales": data.node_scales, "data.edge_scales": data.edge_scales} | changes
         weights = check_weights(sample_weight, len(y))
         held = given["validation_fraction"] if given["early_stopping"] else 0.0
         options = FitOptions(
@@ -159,6 +163,13 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
                 "backbone": options.backbone,
             }
             loaded = TrainedRun(folder, given["device"], options.backbone)
+        if dataset.edge_attr is not None and loaded.config.data.edge_features and not loaded.needs.reads_edges:
+            kind = "" if isinstance(self.backbone, nn.Module) else ", but gine does"
+            warnings.warn(
+                "the features of edges were not used, because the backbone does not read them"
+                f"{kind}; settings={{'data.edge_features': False}} says that this is meant",
+                stacklevel=3,
+            )
         for name, value in fitted.items():
             setattr(self, f"{name}_", value)
         self._loaded = loaded

@@ -18,15 +18,18 @@ Values = npt.NDArray[Any]
 def as_graphs(X: Any) -> Sequence[Any] | Dataset:
     """The graphs of X as a list, or a Dataset as it is.
 
-    A table or an array with one column, as some steps of a Pipeline make it, is taken for the list of its cells.
+    A table or an array with one column, as some steps of a Pipeline make it, is taken for the list of its cells, and a
+    PyG ``Batch`` for the list of its graphs.
     """
     if isinstance(X, Dataset):
         return X
+    if hasattr(X, "to_data_list") and not isinstance(X, Sequence):
+        return list(X.to_data_list())
     if getattr(X, "ndim", 1) == 2:
         if X.shape[1] != 1:
             raise InputError(f"X must be a list of graphs, or have one column of them, but it has {X.shape[1]} columns")
         X = X.iloc[:, 0] if hasattr(X, "iloc") else np.asarray(X)[:, 0]
-    single = isinstance(X, str | bytes | Mapping | Graph) or hasattr(X, "nodes")
+    single = isinstance(X, str | bytes | Mapping | Graph) or hasattr(X, "nodes") or hasattr(X, "is_undirected")
     if single or not isinstance(X, Iterable):
         raise InputTypeError(f"X must be a list of {KINDS}, or a Dataset, but it is a {type(X).__name__}")
     return list(X)

@@ -61,6 +61,8 @@ class DataConfig:
         name: Name of a dataset, see `pfgnn data list`, or path of a packed file or of a folder of shards. A path ends
             in .pfgnn or holds a slash.
         edge_features: Whether to keep the edge features of the dataset.
+        node_scales: [mean, deviation] of each column of x, by which the model's x is scaled; empty for none.
+        edge_scales: The same for edge_attr.
         positions: "none" ignores the positions of the nodes. "distance" appends the length of each edge to its
             features. "complete" first adds an edge between any two nodes of a graph that have none.
         random_walks: Steps of the longest walk of the encoding :func:`pfgnn.data.encodings.random_walks`, which is
@@ -77,6 +79,8 @@ class DataConfig:
 
     name: str
     edge_features: bool = True
+    node_scales: tuple[tuple[float, ...], ...] = ()
+    edge_scales: tuple[tuple[float, ...], ...] = ()
     positions: Literal["none", "distance", "complete"] = "none"
     random_walks: WalkLength = 0
     ring_walks: RingWalkLength = 0

@@ -13,6 +13,8 @@ from pfgnn.data.task import CLASS_LOSSES
 from pfgnn.errors import InputTypeError, shown
 from pfgnn.experiments.config import OWN_BACKBONE, Config
 from pfgnn.experiments.config_file import apply_override, parse_config, set_value
+from pfgnn.experiments.fit_steps import least_steps
+from pfgnn.experiments.prepare import column_scales
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.model.backbones.stack import Stack
 
@@ -20,7 +22,8 @@ ALL_VERTICES = 64  # graphs of up to so many vertices are tested with one partic
 MANY = 5000  # training graphs from which the deeper network of the config ours/zinc pays
 VISITS = 2_000_000  # graphs that a training sees in all, if this is 10 to 100 epochs
 LEAST_UPDATES = 600
-MEASURED = 10_000  # training graphs whose extent in space is measured
+NORM_BATCHES = 8  # with running means, the validation of regular graphs is useless until the end of the training
+MEASURED = 10_000  # training graphs whose features and extent in space are measured
 
 
 def choose_config(
@@ -52,21 +55,29 @@ def choose_config(
     like = dataset.sample if isinstance(dataset, Shards) else dataset
     featured = like.x is not None
     edges = like.edge_attr is not None or like.pos is not None  # of positions, lengths become features of edges
-    reach = _reach(like if isinstance(dataset, Shards) else dataset.subset(np.unique(train)[:MEASURED]))
+    some = like if isinstance(dataset, Shards) else dataset.subset(np.unique(train)[:MEASURED])
+    reach = _reach(some)
+    scales = {
+        "node_scales": column_scales(some.x, some.node_categories),
+        "edge_scales": column_scales(some.edge_attr, some.edge_categories),
+    }
     every_vertex = largest <= ALL_VERTICES
+    steps = least_steps(some) if every_vertex else 1
     mapping: dict[str, Any] = {
         "data": {
             "name": name,
             "validation": validation,
             "tests": list(tests),
             **({} if reach is None else {"positions": "distance"}),
+            **{setting: list(found) for setting, found in scales.items() if found},
         },
         "model": {
             "backbone": "gine" if edges else "gin",
             "layers": 1,
             "step_layers": 8 if featured and graphs >= MANY else 4,
             "particles": 16,
-            **({} if featured else {"norm": "mark", "max_distance": 12}),
+            "steps": steps,
+            **({} if featured else {"max_distance": 12}),
             **({} if reach is None else {"individualise": "position", "reach": reach}),
             # The mean over particles helps if the test sees every vertex. Otherwise it does harm.
             "exchange": "both" if featured and every_vertex else "mark",
@@ -76,11 +87,12 @@ def choose_config(
             "learning_rate": 1e-3,
             "schedule": {"kind": "cosine", "min_lr": 0.0},
             "standardise": dataset.task.loss == "l1",
+            "norm_batches": NORM_BATCHES,
             "select": "log_loss" if dataset.task.loss in CLASS_LOSSES else "metric",
         },
         "evaluation": {
             "particles": max(largest, 16) if every_vertex else 32,
-            "draws": 1 if every_vertex else 4,
+            "draws": 1 if every_vertex and steps == 1 else 4,
             "average": True,
         },
         "seed": seed,

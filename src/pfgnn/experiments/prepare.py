@@ -30,6 +30,10 @@ def prepare(dataset: Dataset, config: DataConfig, reads_edges: bool, cached: boo
         dataset = replace(dataset, task=task, y=np.arange(len(dataset))[:, None])
     if not config.edge_features and dataset.edge_attr is not None:
         dataset = dataset.without_edge_features()
+    if config.node_scales or config.edge_scales:
+        x = _scaled("node", dataset.x, dataset.node_categories, config.node_scales)
+        edge_attr = _scaled("edge", dataset.edge_attr, dataset.edge_categories, config.edge_scales)
+        dataset = replace(dataset, x=x, edge_attr=edge_attr)
     if config.random_walks:
         dataset = random_walks(dataset, config.random_walks, cached)
     if config.ring_walks:
@@ -39,6 +43,45 @@ def prepare(dataset: Dataset, config: DataConfig, reads_edges: bool, cached: boo
     else:
         dataset = with_distances(completed(dataset) if config.positions == "complete" else dataset)
     return dataset if reads_edges or dataset.edge_attr is None else dataset.without_edge_features()
+
+
+def column_scales(values: Array | None, categories: tuple[int, ...] | None) -> tuple[tuple[float, ...], ...]:
+    """Mean and deviation of each column of features. Columns of 0 and 1 stay as they are, and constant ones get 1.
+
+    Args:
+        values: The features, [R, C].
+        categories: Number of categories of each column; None if they are continuous. Categories have no scales.
+    """
+    if values is None or categories is not None or not len(values):
+        return ()
+    scales = []
+    for column in values.T.astype(np.float64):
+        deviation = float(f"{column.std():.6g}") if column.max() > column.min() else 0.0
+        flags = np.isin(column, (0, 1)).all()
+        scales.append((0.0, 1.0) if flags else (float(f"{column.mean():.12g}"), deviation or 1.0))
+    return tuple(scales) if any(scale != (0, 1) for scale in scales) else ()
+
+
+def _scaled(
+    kind: str, values: Array | None, categories: tuple[int, ...] | None, scales: tuple[tuple[float, ...], ...]
+) -> Array | None:
+    """Features with the given scales. If they have other columns than these, they stay, and are refused later.
+
+    Args:
+        kind: "node" or "edge", for the message.
+        values: The features, [R, C].
+        categories: Number of categories of each column; None if they are continuous.
+        scales: Mean and deviation of each column; empty for none.
+    """
+    for scale in scales:
+        if len(scale) != 2 or scale[1] <= 0:
+            raise InputError(
+                f"data.{kind}_scales must hold a mean and a deviation above 0 for each column, but it has {list(scale)}"
+            )
+    if values is None or not scales or categories is not None or values.shape[1] != len(scales):
+        return values
+    mean, deviation = np.array(scales).T
+    return ((values - mean) / deviation).astype(np.float32)
 
 
 def with_distances(dataset: Dataset) -> Dataset:

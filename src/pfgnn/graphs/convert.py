@@ -156,8 +156,9 @@ def tensor_array(name: str, value: object) -> Array:
     except (TypeError, ValueError, RuntimeError):
         raise InputTypeError(f"{name} must be a torch tensor, but it is a {type(value).__name__}") from None
     check_dense(name, tensor)
-    array: Array = (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).cpu().numpy()
-    return array  # numpy has no bfloat16
+    half = tensor.dtype in (torch.float16, torch.bfloat16)  # NumPy lacks bfloat16, and packed files lack both
+    array: Array = (tensor.float() if half else tensor).cpu().numpy()
+    return array
 
 
 def check_dense(name: str, tensor: "Tensor") -> None:

@@ -116,6 +116,8 @@ class Refine(nn.Module):
         rest = list(inspect.signature(self.backbone.forward).parameters.values())[2:]
         lacks = [p.name for p in rest if p.name not in given and p.kind not in self.variadic]
         hint = f"; it does not get {', '.join(lacks)}, which a module around it may pass on" if lacks else ""
+        if "edge_attr" in given and getattr(self.backbone, "edge_dim", 0) is None:  # of PyG's attention layers
+            hint = "; it was made without edge_dim, the number of columns of edge_attr"
         return f"the backbone {name} must work with forward({', '.join(given)}), but {failed}{hint}"
 
 

@@ -69,6 +69,8 @@ class TrainingConfig:
             Predictions are mapped back.
         select: What the best weights are best in, on the validation part: the "metric" of the task, or for classes the
             "log_loss", see :func:`pfgnn.training.metrics.log_loss`. Accuracy says little if a class is rare.
+        norm_batches: Training batches on which batch norms estimate their means and variances anew before each
+            validation; 0 for running means, which are averages over older weights.
         validate_every: Epochs between two validations.
         patience: Training stops after more than this many validations without improvement; None for never.
         checkpoint_every: Updates between two checkpoints. None writes one after a validation; at least ten seconds,
@@ -91,6 +93,7 @@ class TrainingConfig:
     entropy: NonNegativeNumber = 0.0
     standardise: bool = False
     select: Literal["metric", "log_loss"] = "metric"
+    norm_batches: NonNegative = 0
     validate_every: Positive = 1
     patience: Positive | None = None
     checkpoint_every: Positive | None = None

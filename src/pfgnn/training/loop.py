@@ -26,6 +26,7 @@ from pfgnn.training.evaluate import Draws, Forward
 from pfgnn.training.finite import FirstUpdate
 from pfgnn.training.losses import class_weights
 from pfgnn.training.metrics_file import MetricsFile, Report, Status
+from pfgnn.training.norm_statistics import estimate
 from pfgnn.training.objective import Objective, Share, leave_one_out, no_baseline
 from pfgnn.training.optimise import make_optimiser, make_schedule, set_rate
 from pfgnn.training.seeds import training_seed
@@ -247,6 +248,9 @@ class Trainer:
 
     def _measure(self) -> tuple[list[float], float | None]:
         """The means of what is reported, and the score of the validation part. The state of the run stays as it is."""
+        self.draw.fill_(training_seed(self.seed, self.state.update))  # the same after a stop here
+        batches = self.loader.epoch(self.state.epoch)
+        estimate(self.model, batches, self.config.norm_batches, lambda batch: self.plain.losses(batch, self.draw))
         self._agree()
         means = self._means(self.sums)
         if self.devices.world > 1:
