@@ -10,6 +10,7 @@ from rich.table import Table
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import Json, console, errors, print_json, say
 from pfgnn.cli.threads import Threads, use_threads
+from pfgnn.setting_types import MOST_PATHS
 
 if TYPE_CHECKING:
     from pfgnn.experiments.pair_training import Policy
@@ -19,7 +20,7 @@ def pairs(
     name: Annotated[str, typer.Argument(help="Dataset with pairs: brec, sr25 or exp.")],
     out: Annotated[Path, typer.Option(help="Record to write (.json). If it is there, its comparisons are kept.")],
     steps: Annotated[int, typer.Option(min=0, max=8, help="Largest number of marked vertices T.")] = 2,
-    particles: Annotated[int, typer.Option(min=1, max=10_000_000, help="Largest number of particles K.")] = 16384,
+    particles: Annotated[int, typer.Option(min=1, max=MOST_PATHS, help="Largest number of particles K.")] = 16384,
     draws: Annotated[int, typer.Option(min=16, max=10_000, help="Outputs of each graph that are compared.")] = 32,
     level: Annotated[float, typer.Option(help="Largest probability of a false alarm.")] = 1e-6,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How often each pair is compared.")] = 1,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pfgnn.argument_checks import check_positive, choose
 from pfgnn.data import Dataset
 from pfgnn.errors import InputError
-from pfgnn.experiments.compare import Evidence, compare_with, same_labels
+from pfgnn.experiments.compare import Evidence, compare_with, same_labels, shared_threshold
 from pfgnn.experiments.limit import least_steps
 from pfgnn.experiments.pair_training import Policy, train_and_compare
 from pfgnn.experiments.provenance import provenance
@@ -75,7 +75,7 @@ def compare_pairs(
     choose("policy", settings.policy, {"learned": None, "uniform": None})
     devices = open_devices(device)
     T, K, draws, level, _, updates, policy, controls = settings
-    limit = threshold(T + 1, draws, draws, level) if updates else threshold(COLUMNS, draws, draws, level / (T + 1))
+    limit = threshold(T + 1, draws, draws, level) if updates else shared_threshold(T + 1, draws, level)
 
     def compare(graphs: list[Graph], seed: int) -> Record:
         if updates:
