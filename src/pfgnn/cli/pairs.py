@@ -10,6 +10,7 @@ from rich.table import Table
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import Json, console, errors, print_json, say
 from pfgnn.cli.threads import Threads, use_threads
+from pfgnn.errors import InputError
 from pfgnn.setting_types import MOST_PATHS
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def pairs(
 
     Each graph is also compared with itself, as a control. With --train, the readout is trained for each pair.
     """
+    if out.suffix.lower() != ".json":
+        raise InputError(f"out must end in .json, but it is {out}")
+    if limit and train:
+        raise InputError(f"--limit trains nothing, so --train must not be given with it, but it is {train}")
     use_threads(threads)
     from pfgnn.data import load
     from pfgnn.experiments.pair_table import Settings, compare_limits, compare_pairs, count_controls, summarise
@@ -85,4 +90,4 @@ def pairs(
             f"{control.false_alarms} of {control.number} isomorphic pairs were told apart; their largest T² is "
             f"{control.largest_t2:.3g}, the threshold {record['threshold']:.4g}."
         )
-    say(f"Wrote {out}.")
+    say(f"Wrote {out}." if out.exists() else f"There was no time for a comparison, so {out} was not written.")
