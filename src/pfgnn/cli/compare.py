@@ -32,7 +32,6 @@ def compare(
 
     Nothing is trained: the backbone is exact colour refinement, and the readout is random.
     """
-    from pfgnn.experiments.compare import compare_graphs
     from pfgnn.report.exact_search import Searcher, why_missing
     from pfgnn.report.inspection import read_files
 
@@ -40,7 +39,9 @@ def compare(
     if total != 2 or len(found) != 2:
         raise InputError(f"the files must hold two graphs in all, but they hold {total}")
     (_, left), (_, right) = found
-    use_threads(threads)
+    use_threads(threads)  # after the checks: torch takes seconds to import
+    from pfgnn.experiments.compare import compare_graphs
+
     shown_on = console if console.is_terminal else errors
     evidence, exact = [], []
     with (
