@@ -34,3 +34,11 @@ def test_a_trained_model_reads_all_marks_at_once(options: tuple[object, ...], co
 def test_options_that_do_not_fit_are_refused(options: list[str], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         CliRunner().invoke(app, ["pairs", "sr25", *options], catch_exceptions=False)
+
+
+@pytest.mark.slow
+def test_a_narrow_terminal_cuts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    done = pfgnn("pairs", "sr25", "--minutes", 0, "--out", tmp_path / "pairs.json")
+    assert "…" not in done.stdout
+    assert "0 of 0" not in done.stdout  # there were no controls

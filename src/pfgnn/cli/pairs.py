@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.progress import Progress
-from rich.table import Table
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import Json, console, errors, print_json, say
+from pfgnn.cli.console import Json, console, errors, make_table, print_json, say
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.errors import InputError
 from pfgnn.setting_types import MOST_PATHS
@@ -75,7 +74,7 @@ def pairs(
         print_json({"categories": [of._asdict() for of in found], "controls": alarms})
         return
     first = steps if train and not limit else 0  # a trained model reads all steps at once
-    table = Table(
+    table = make_table(
         "category", "pairs", *(f"T ≤ {T}" for T in range(first, steps + 1)), "published rule", "seconds a pair"
     )
     for of in found:
@@ -85,7 +84,7 @@ def pairs(
     by_rule = "" if limit else str(sum(of.published or 0 for of in found))
     table.add_row("all", str(sum(of.pairs for of in found)), *total, by_rule, "")
     console.print(table)
-    if control is not None:
+    if control is not None and control.number:
         say(
             f"{control.false_alarms} of {control.number} isomorphic pairs were told apart; their largest T² is "
             f"{control.largest_t2:.3g}, the threshold {record['threshold']:.4g}."
