@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 import re
 import zipfile
 import zlib
@@ -24,6 +25,22 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
         write_atomically(path, fail)
     assert json.loads(path.read_text()) == {"good": 1}
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_read_only_file_system_is_named_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(temporary: Path, missing_ok: bool = False) -> None:
+        raise OSError(30, "Read-only file system", str(temporary))
+
+    monkeypatch.setattr(Path, "unlink", fail)
+    with pytest.raises(OSError, match=r"Read-only file system: '[^']*/record.json'"):
+        write_json(tmp_path / "record.json", {})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.g6")
+    with pytest.raises(InputError, match=r"pipe\.g6 must be a file, but it is a pipe"):
+        next(text_lines(tmp_path / "pipe.g6"))
 
 
 @pytest.mark.parametrize("path", [".", "..", "/"])

@@ -8,7 +8,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ def text_lines(path: Path) -> Iterator[str]:
 
     A line ends with a line feed, a carriage return or both.
     """
+    if path.is_fifo():  # such files are read twice, which a pipe cannot be: the second time would wait for ever
+        raise InputError(f"{path} must be a file, but it is a pipe; save what comes out of it to a file first")
     with reading(path, TEXT), _opened(path) as file:
         # A byte that is no text becomes a surrogate at first, so that its line is known.
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
@@ -160,7 +162,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             raise
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # in a file system that is read-only, this fails even if there is no such file
+            temporary.unlink(missing_ok=True)
 
 
 def _reason(error: Exception) -> str:

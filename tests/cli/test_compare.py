@@ -6,7 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.cli.process import pfgnn
+from typer.testing import CliRunner
 
+from pfgnn.cli.app import app
+from pfgnn.errors import InputError
+from pfgnn.experiments.compare import compare_graphs
 from pfgnn.graphs import Graph, circulant, disjoint_union, to_graph6
 
 RING, TRIANGLES = circulant(6, [1]), disjoint_union(circulant(3, [1]), circulant(3, [1]))
@@ -45,9 +49,46 @@ def test_there_must_be_two_graphs(number: int, tmp_path: Path) -> None:
     assert f"the files must hold two graphs in all, but they hold {number}" in " ".join(done.stderr.split())
 
 
-def test_labels_count() -> None:
-    from pfgnn.experiments.compare import compare_graphs
+def test_commands_compute_with_one_thread_unless_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int | None] = []
+    monkeypatch.setattr("pfgnn.cli.compare.use_threads", given.append)
+    both = write(tmp_path / "a.g6", RING, TRIANGLES)
+    for options in ([], ["--threads", "2"]):
+        assert CliRunner().invoke(app, ["compare", str(both), *options]).exit_code == 0
+    assert given == [None, 2]
 
+
+def test_a_bar_counts_the_outputs() -> None:
+    seen: list[tuple[int, int, int]] = []
+
+    def progress(steps: int, done: int, total: int) -> None:
+        seen.append((steps, done, total))
+
+    list(compare_graphs(RING, TRIANGLES, draws=16, device="cpu", progress=progress))
+    assert [seen[0], seen[-1]] == [(0, 0, 64), (1, 64, 64)]
+
+
+def test_a_mark_reaches_all_of_a_long_ring() -> None:
+    ring, rings = circulant(80, [1]), disjoint_union(circulant(40, [1]), circulant(40, [1]))
+    found = list(compare_graphs(ring, rings, steps=1, particles=2, draws=16, device="cpu"))
+    assert [of.told_apart for of in found] == [False, True]
+
+
+@pytest.mark.parametrize("level", [0.0, 2.0, float("nan")])
+def test_the_level_is_a_probability(level: float) -> None:
+    with pytest.raises(InputError, match=f"level must lie between 0 and 1, but it is {level}"):
+        list(compare_graphs(RING, TRIANGLES, level=level))
+
+
+def test_large_numbers_do_not_touch(tmp_path: Path) -> None:
+    copies = write(tmp_path / "a.g6", *[circulant(60, [1])] * 2)
+    done = CliRunner().invoke(app, ["compare", str(copies), "--steps", "6", "--particles", "1", "--draws", "10"])
+    assert done.stdout.splitlines()[7].split()[:3] == ["6", "1", "46,656,000,000"]
+
+
+def test_labels_count() -> None:
     labels = np.array([[0], [0], [1], [1], [0], [0]])
     one, other = (Graph(6, RING.edges, x=of) for of in (labels, labels[[0, 2, 1, 4, 3, 5]]))
     found = list(compare_graphs(one, other, steps=1, draws=16, device="cpu"))

@@ -50,7 +50,7 @@ def test_several_files_as_text(files: list[Path]) -> None:
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.endswith(":")] == [f"{path}:" for path in files]
     assert [line.split()[0] for line in lines if line.endswith("12")] == ["0", "1", "2"]
-    assert lines[-1] == "Graphs 0 and 1 are not isomorphic"
+    assert lines[-1] == "Graphs 0 and 1 are not isomorphic."
 
 
 def test_canonical_forms_name_their_method(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

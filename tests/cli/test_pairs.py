@@ -5,6 +5,10 @@ from pathlib import Path
 import pytest
 from tests.cli.process import pfgnn
 from tests.suite import slow
+from typer.testing import CliRunner
+
+from pfgnn.cli.app import app
+from pfgnn.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -16,3 +20,25 @@ def test_a_trained_model_reads_all_marks_at_once(options: tuple[object, ...], co
     assert done.returncode == 0, done.stderr
     header = next(line for line in done.stdout.splitlines() if "category" in line)
     assert f"pairs {columns} published" in " ".join(header.replace("┃", " ").split())
+    assert "There was no time for a comparison" in done.stdout
+    assert not (tmp_path / "pairs.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--out", "pairs.txt"], "out must end in .json, but it is pairs.txt"),
+        (["--out", "pairs.json", "--limit", "--train", "4"], "--limit trains nothing, so --train must not be given"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options: list[str], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        CliRunner().invoke(app, ["pairs", "sr25", *options], catch_exceptions=False)
+
+
+@pytest.mark.slow
+def test_a_narrow_terminal_cuts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    done = pfgnn("pairs", "sr25", "--minutes", 0, "--out", tmp_path / "pairs.json")
+    assert "…" not in done.stdout
+    assert "0 of 0" not in done.stdout  # there were no controls

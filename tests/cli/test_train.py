@@ -70,7 +70,7 @@ def test_train_evaluate_and_predict(pfgnn: Command, config: Path, tmp_path: Path
         (row,) = csv.DictReader(file)
     assert row["graph"] == "0"
     assert float(row["probability of class 0"]) + float(row["probability of class 1"]) == pytest.approx(1)
-    assert "The standard errors tell the noise of the draws alone" in out
+    assert "The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.\n" in out
 
 
 def test_a_record_that_is_not_met_is_said_to_differ(pfgnn: Command, config: Path, tmp_path: Path) -> None:

@@ -127,9 +127,10 @@ def test_wrong_graphs_get_one_sentence(plain: TrainedRun, labelled: TrainedRun) 
         plain.predict([LABELLED[0], "CCO"])
     with pytest.raises(ValueError, match=r"^item 0 of graphs .*; it is read as graph6, because the run was not "):
         plain.predict(["CCO"])
-    with pytest.raises(ValueError, match=r"^graphs must have the node features .*, 0, but it has 2$"):
+    with pytest.raises(ValueError, match=r"^graphs must have the node features .*, none, but it has 2 numbers$"):
         plain.predict(LABELLED)
-    with pytest.raises(ValueError, match=r"^graphs must have the node features .*, \(2, 3\), but it has 0$"):
+    said = r"^graphs must have the node features .*, categories with 2 and 3 values, but it has none$"
+    with pytest.raises(ValueError, match=said):
         labelled.predict([graphs(1).graph(0)])
     with pytest.raises(
         ValueError, match=r"^item 0 .*: node 0 must have the attribute 'x0', like all others, but it has none$"

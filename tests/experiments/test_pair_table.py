@@ -118,6 +118,11 @@ def test_wrong_calls_are_named(dataset: Dataset, tmp_path: Path) -> None:
     compare_pairs(dataset, out, Settings(steps=0, draws=16), "cpu")
     with pytest.raises(InputError, match="must be a record of the same comparison, but it has other settings"):
         compare_pairs(dataset, out, FEW._replace(steps=2), "cpu")
+    record = json.loads(out.read_text())
+    for wrong in (None, [5], [{"seed": 0, "pair": 0}], [{**record["comparisons"][0], "pair": 99}]):
+        out.write_text(json.dumps({**record, "comparisons": wrong}))
+        with pytest.raises(InputError, match="must hold the comparisons of pairs, as `pfgnn pairs` writes them"):
+            compare_pairs(dataset, out, Settings(steps=0, draws=16), "cpu")
     with pytest.raises(InputError, match="graphs must have pairs to compare, but it has none"):
         compare_pairs(Dataset.from_graphs([RING], [0.0]), out, FEW, "cpu")
     with pytest.raises(InputError, match="draws must be at least 16"):

@@ -4,9 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.progress import Progress
 
-from pfgnn.cli.console import Json, print_json, say
+from pfgnn.cli.bars import bar_columns
+from pfgnn.cli.console import Json, console, errors, print_json, say
+from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.errors import InputError, counted
+from pfgnn.setting_types import MOST_PATHS
 
 
 def compare(
@@ -15,19 +19,19 @@ def compare(
         typer.Argument(help="Two files with one graph each, or one with two: graph6, sparse6 or SMILES, by ending."),
     ],
     steps: Annotated[int, typer.Option(min=0, max=8, help="Largest number of marked vertices T.")] = 2,
-    particles: Annotated[int, typer.Option(min=1, max=1_000_000, help="Largest number of particles K.")] = 4096,
+    particles: Annotated[int, typer.Option(min=1, max=MOST_PATHS, help="Largest number of particles K.")] = 4096,
     draws: Annotated[int, typer.Option(min=10, max=10_000, help="Outputs of each graph that are compared.")] = 32,
     level: Annotated[float, typer.Option(help="Largest probability of a false alarm.")] = 1e-6,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the relabellings and the draws.")] = 0,
     seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
     device: Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")] = "auto",
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Show whether PF-GNN tells two graphs apart: the evidence for T = 0, 1, 2, ... marks, and the exact answer.
 
     Nothing is trained: the backbone is exact colour refinement, and the readout is random.
     """
-    from pfgnn.experiments.compare import compare_graphs
     from pfgnn.report.exact_search import Searcher, why_missing
     from pfgnn.report.inspection import read_files
 
@@ -35,18 +39,41 @@ def compare(
     if total != 2 or len(found) != 2:
         raise InputError(f"the files must hold two graphs in all, but they hold {total}")
     (_, left), (_, right) = found
-    if not json:
-        say(f"{'T':>2}{'K':>9}{'paths':>12}{'T²':>11}{'control':>11}{'threshold':>11}  told apart")
-    evidence = []
-    for of in compare_graphs(
-        left, right, steps=steps, particles=particles, draws=draws, level=level, seed=seed, device=device
+    use_threads(threads)  # after the checks: torch takes seconds to import
+    from pfgnn.experiments.compare import compare_graphs
+
+    shown_on = console if console.is_terminal else errors
+    evidence, exact = [], []
+    with (
+        Progress(*bar_columns(), console=shown_on, transient=True, disable=not shown_on.is_terminal) as bar,
+        Searcher(seconds) as search,
     ):
-        evidence.append(of)
-        if not json:
-            values = "".join(f"{value:>11.3g}" for value in (of.t2, max(of.control_t2), of.threshold))
-            say(f"{of.steps:>2}{of.particles:>9,}{of.paths:>12,}{values}  {'yes' if of.told_apart else 'no'}")
-    with Searcher(seconds) as search:
-        exact = [search(graph) for graph in (left, right)]
+        task = bar.add_task("")
+
+        def progress(T: int, done: int, total: int) -> None:
+            bar.update(task, description=f"T = {T}", completed=done, total=total)
+
+        for of in compare_graphs(
+            left,
+            right,
+            steps=steps,
+            particles=particles,
+            draws=draws,
+            level=level,
+            seed=seed,
+            device=device,
+            progress=progress,
+        ):
+            evidence.append(of)
+            if len(evidence) == 1 and not json:
+                say(f"{'T':>2} {'K':>8} {'paths':>11} {'T²':>10}{'control':>11}{'threshold':>11}  told apart")
+            if not json:
+                values = "".join(f"{value:>11.3g}" for value in (of.t2, max(of.control_t2), of.threshold))
+                say(f"{of.steps:>2} {of.particles:>8,} {of.paths:>11,}{values}  {'yes' if of.told_apart else 'no'}")
+        bar.reset(task, description="exact search", total=2)
+        for graph in (left, right):
+            exact.append(search(graph))
+            bar.advance(task)
     missing = exact[0].missing or exact[1].missing
     isomorphic = None if missing else exact[0].certificate == exact[1].certificate
     told_apart = evidence[-1].told_apart

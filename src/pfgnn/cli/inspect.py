@@ -97,7 +97,7 @@ def inspect(
     if isomorphism is not None:
         first, second = isomorphism
         how = "are not isomorphic" if mapping is None else "are isomorphic: " + _pairs(mapping)
-        say(f"Graphs {first} and {second} {how}")
+        say(f"Graphs {first} and {second} {how}.")
 
 
 def _read(paths: list[Path], most: int) -> "tuple[list[tuple[Path, Graph]], int]":

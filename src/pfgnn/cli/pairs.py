@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.progress import Progress
-from rich.table import Table
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import Json, console, errors, print_json, say
+from pfgnn.cli.console import Json, console, errors, make_table, print_json, say
 from pfgnn.cli.threads import Threads, use_threads
+from pfgnn.errors import InputError
+from pfgnn.setting_types import MOST_PATHS
 
 if TYPE_CHECKING:
     from pfgnn.experiments.pair_training import Policy
@@ -19,7 +20,7 @@ def pairs(
     name: Annotated[str, typer.Argument(help="Dataset with pairs: brec, sr25 or exp.")],
     out: Annotated[Path, typer.Option(help="Record to write (.json). If it is there, its comparisons are kept.")],
     steps: Annotated[int, typer.Option(min=0, max=8, help="Largest number of marked vertices T.")] = 2,
-    particles: Annotated[int, typer.Option(min=1, max=10_000_000, help="Largest number of particles K.")] = 16384,
+    particles: Annotated[int, typer.Option(min=1, max=MOST_PATHS, help="Largest number of particles K.")] = 16384,
     draws: Annotated[int, typer.Option(min=16, max=10_000, help="Outputs of each graph that are compared.")] = 32,
     level: Annotated[float, typer.Option(help="Largest probability of a false alarm.")] = 1e-6,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How often each pair is compared.")] = 1,
@@ -45,6 +46,10 @@ def pairs(
 
     Each graph is also compared with itself, as a control. With --train, the readout is trained for each pair.
     """
+    if out.suffix.lower() != ".json":
+        raise InputError(f"out must end in .json, but it is {out}")
+    if limit and train:
+        raise InputError(f"--limit trains nothing, so --train must not be given with it, but it is {train}")
     use_threads(threads)
     from pfgnn.data import load
     from pfgnn.experiments.pair_table import Settings, compare_limits, compare_pairs, count_controls, summarise
@@ -69,7 +74,7 @@ def pairs(
         print_json({"categories": [of._asdict() for of in found], "controls": alarms})
         return
     first = steps if train and not limit else 0  # a trained model reads all steps at once
-    table = Table(
+    table = make_table(
         "category", "pairs", *(f"T ≤ {T}" for T in range(first, steps + 1)), "published rule", "seconds a pair"
     )
     for of in found:
@@ -79,9 +84,9 @@ def pairs(
     by_rule = "" if limit else str(sum(of.published or 0 for of in found))
     table.add_row("all", str(sum(of.pairs for of in found)), *total, by_rule, "")
     console.print(table)
-    if control is not None:
+    if control is not None and control.number:
         say(
             f"{control.false_alarms} of {control.number} isomorphic pairs were told apart; their largest T² is "
             f"{control.largest_t2:.3g}, the threshold {record['threshold']:.4g}."
         )
-    say(f"Wrote {out}.")
+    say(f"Wrote {out}." if out.exists() else f"There was no time for a comparison, so {out} was not written.")

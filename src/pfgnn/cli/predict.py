@@ -112,10 +112,10 @@ def predict(
     node_level, classes = run.task.level == "node", run.task.loss in CLASS_LOSSES
     what = counted(rows, "node") if node_level else counted(rows - noted.count, "graph")
     console.print(f"Predicted {what}, means of {draws} draws; wrote {out}.", markup=False, soft_wrap=True)
-    console.print("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
+    say("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
     hold = "sets hold the true class" if classes else "intervals hold the true value"
     if chosen is not None:
-        console.print(f"The {hold} of {100 * chosen:g} % of the graphs, if they are like those of the fit.")
+        say(f"The {hold} of {100 * chosen:g} % of the graphs, if they are like those of the fit.")
     elif why_none:
         kind = "sets of classes" if classes else "intervals"
         console.print(f"There are no {kind}: {why_none}.", markup=False, highlight=False, soft_wrap=True)

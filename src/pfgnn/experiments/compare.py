@@ -1,6 +1,7 @@
 """Are two graphs different to PF-GNN? Nothing is trained: the backbone is colour refinement, the readout is random."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from pfgnn.errors import InputError
 from pfgnn.experiments.build import build_model, describe
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.pair_test import Sampler
-from pfgnn.graphs.arrays import Array, rank_rows
+from pfgnn.graphs.arrays import Array, least_connected, rank_rows
 from pfgnn.graphs.graph import Graph
 from pfgnn.model.colours import ColourRefinement
 from pfgnn.setting_types import MOST_LAYERS, MOST_PATHS
@@ -20,7 +21,7 @@ from pfgnn.training.devices import Devices, open_devices
 from pfgnn.training.distinguish import COLUMNS, PUBLISHED, hotelling, paired_t2, threshold
 from pfgnn.training.evaluate import Forward
 
-WIDTH, ROUNDS = 32, 16  # of the colour refinement; in graphs with long paths, marks must be carried far
+WIDTH, ROUNDS = 32, 16  # of the colour refinement
 NUMBERS_AT_ONCE = 2**25  # embeddings of a batch, 128 MB in float32
 
 
@@ -71,6 +72,7 @@ def compare_graphs(
     level: float = 1e-6,
     seed: int = 0,
     device: str = "auto",
+    progress: Callable[[int, int, int], None] = lambda steps, done, total: None,
 ) -> Iterator[Evidence]:
     """Compare two graphs with T = 0, 1, 2, ... steps, until they are told apart.
 
@@ -86,13 +88,16 @@ def compare_graphs(
         level: Level of all tests together.
         seed: Seed of everything that is drawn.
         device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
+        progress: Called with T, the number of outputs that were computed with T steps, and how many there will be.
     """
     check_positive("steps", steps, least=0, most=MOST_LAYERS)
     check_positive("particles", particles, most=MOST_PATHS)
     dataset, devices = same_labels([left, right]), open_devices(device)
-    limit = threshold(COLUMNS, draws, draws, level / (steps + 1))
+    rounds = min(max(ROUNDS, *(2 * _reach(graph) for graph in (left, right))), MOST_LAYERS)
+    limit = shared_threshold(steps + 1, draws, level)
     for T in range(steps + 1):
-        found = compare_with(dataset, T, particles, draws, limit, seed, devices)
+        shown = partial(progress, T)
+        found = compare_with(dataset, T, particles, draws, limit, seed, devices, rounds=rounds, progress=shown)
         yield found
         if found.told_apart:
             return
@@ -107,10 +112,16 @@ def compare_with(
     seed: int,
     devices: Devices,
     controls: int = 1,
+    rounds: int = ROUNDS,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Evidence:
     """Compare the two graphs of a dataset with T steps.
 
-    The arguments are those of :func:`compare_graphs` and :func:`compare_samples`.
+    The other arguments are those of :func:`compare_graphs` and :func:`compare_samples`.
+
+    Args:
+        rounds: Rounds of colour refinement after each mark. A mark is seen that many edges away.
+        progress: Called with the numbers of outputs that were computed, and of all.
     """
     n = int(dataset.node_counts.max())
     paths = n**steps
@@ -119,7 +130,7 @@ def compare_with(
     config = ModelConfig(
         backbone=f"{ColourRefinement.__module__}:{ColourRefinement.__name__}",
         width=WIDTH,
-        layers=ROUNDS,
+        layers=rounds,
         steps=steps,
         particles=K,
         individualise="mark",
@@ -127,7 +138,15 @@ def compare_with(
     )
     model = build_model(config, describe(dataset, np.arange(2)), seed).to(devices.device)
     size = max(1, NUMBERS_AT_ONCE // (n * K * WIDTH))
-    sampler = Sampler(Forward(model, devices), dataset, min(size, draws), seed)
+    total, done = 4 * draws * controls, 0  # a control is two samples, each of both graphs
+
+    def advance(outputs: int) -> None:
+        nonlocal done
+        done += outputs
+        progress(done, total)
+
+    progress(0, total)
+    sampler = Sampler(Forward(model, devices), dataset, min(size, draws), seed, advance)
     return compare_samples(sampler, steps, K, draws, limit, controls)
 
 
@@ -153,6 +172,33 @@ def compare_samples(
     )
     paths = int(sampler.resident.node_counts.max()) ** steps
     return Evidence(steps, particles, paths, t2, own, limit, published_t2, published_own, updates)
+
+
+def shared_threshold(tests: int, draws: int, level: float) -> float:
+    """The threshold of T² for tests that together give a false alarm with a probability of at most ``level``.
+
+    Args:
+        tests: How many tests share the level.
+        draws: Outputs of each graph.
+        level: Between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1, but it is {level}")
+    return threshold(COLUMNS, draws, draws, level / tests)
+
+
+def _reach(graph: Graph) -> int:
+    """The most edges from the first node of a component to another one. No shortest path is over twice as long."""
+    source, target = graph.directed()[0]
+    reached = least_connected(graph.num_nodes, graph.edges) == np.arange(graph.num_nodes)
+    distance = -1
+    new = reached
+    while new.any():
+        distance += 1
+        found = reached.copy()
+        found[target[reached[source]]] = True
+        reached, new = found, found & ~reached
+    return distance
 
 
 def same_labels(graphs: Sequence[Graph], outputs: int = COLUMNS) -> Dataset:

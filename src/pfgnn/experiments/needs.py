@@ -9,7 +9,7 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.encodings import ring_walk_columns
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import CLASS_LOSSES, Task
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, counted
 from pfgnn.experiments.config import DataConfig
 from pfgnn.experiments.prepare import prepare
 from pfgnn.experiments.seen import Seen
@@ -118,6 +118,14 @@ class Needs(NamedTuple):
         ):
             if want != came:
                 raise InputError(
-                    f"{what} must have the {name} features that the run was trained on, {want}, but it has {came}"
+                    f"{what} must have the {name} features that the run was trained on, {_shown(want)}, but it has "
+                    f"{_shown(came)}"
                 )
         return made
+
+
+def _shown(channels: int | tuple[int, ...] | None) -> str:
+    """Features in words."""
+    if isinstance(channels, tuple):
+        return f"categories with {' and '.join(map(str, channels))} values"
+    return counted(channels, "number") if channels else "none"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pfgnn.argument_checks import check_positive, choose
 from pfgnn.data import Dataset
 from pfgnn.errors import InputError
-from pfgnn.experiments.compare import Evidence, compare_with, same_labels
+from pfgnn.experiments.compare import Evidence, compare_with, same_labels, shared_threshold
 from pfgnn.experiments.limit import least_steps
 from pfgnn.experiments.pair_training import Policy, train_and_compare
 from pfgnn.experiments.provenance import provenance
@@ -75,7 +75,7 @@ def compare_pairs(
     choose("policy", settings.policy, {"learned": None, "uniform": None})
     devices = open_devices(device)
     T, K, draws, level, _, updates, policy, controls = settings
-    limit = threshold(T + 1, draws, draws, level) if updates else threshold(COLUMNS, draws, draws, level / (T + 1))
+    limit = threshold(T + 1, draws, draws, level) if updates else shared_threshold(T + 1, draws, level)
 
     def compare(graphs: list[Graph], seed: int) -> Record:
         if updates:
@@ -132,6 +132,7 @@ def _all_pairs(
     record: Record = read_json(out) if out.exists() else {**provenance(devices.device), **about, "comparisons": []}
     if {key: record.get(key) for key in about} != about:
         raise InputError(f"{out} must be a record of the same comparison, but it has other settings; remove it first")
+    _check_comparisons(out, record.get("comparisons"), len(dataset.pairs))
     known = {(row["seed"], row["pair"]) for row in record["comparisons"]}
     wanted = [(seed, pair) for seed in range(seeds) for pair in range(len(dataset.pairs))]
     for seed, pair in wanted:
@@ -146,6 +147,22 @@ def _all_pairs(
         write_json(out, record)
         progress(len(record["comparisons"]), len(wanted))
     return record
+
+
+def _check_comparisons(out: Path, rows: object, pairs: int) -> None:
+    """Raise an InputError if a record that shall be gone on with does not have rows of comparisons."""
+    named = {"seed": int, "pair": int, "seconds": int | float}
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict)
+        and all(isinstance(row.get(name), kind) for name, kind in named.items())
+        and 0 <= row["pair"] < pairs
+        and ("evidence" in row or "least steps" in row)
+        for row in rows
+    ):
+        raise InputError(
+            f"{out} must hold the comparisons of pairs, as `pfgnn pairs` writes them, but it holds something else; "
+            "remove it first"
+        )
 
 
 class Category(NamedTuple):

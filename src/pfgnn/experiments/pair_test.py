@@ -4,6 +4,7 @@ Both rules are also applied to isomorphic pairs, which no model should tell apar
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -151,10 +152,18 @@ class Sampler:
         dataset: The graphs.
         batch_size: Graphs in a batch.
         seed: Seed of the relabellings and of the model's draws.
+        advance: Called after each batch of a sample with the number of its outputs.
     """
 
-    def __init__(self, forward: Forward, dataset: Dataset, batch_size: int, seed: int) -> None:
-        self.forward, self.seed = forward, seed
+    def __init__(
+        self,
+        forward: Forward,
+        dataset: Dataset,
+        batch_size: int,
+        seed: int,
+        advance: Callable[[int], None] = lambda outputs: None,
+    ) -> None:
+        self.forward, self.seed, self.advance = forward, seed, advance
         self.batch_size = check_positive("batch_size", batch_size)
         self.resident = Resident(dataset, forward.devices.device)
         self.pad = self.resident.multiples(np.arange(len(dataset)), batch_size)
@@ -173,10 +182,11 @@ class Sampler:
         numbers = np.repeat(np.arange(len(self.y)), draws)
         draw = self.drawn + np.tile(np.arange(draws), len(self.y))
         self.drawn += draws
-        parts = [
-            self._predict(self.fresh(numbers[part], draw[part]), numbers[part])
-            for part in (slice(start, start + self.batch_size) for start in range(0, len(numbers), self.batch_size))
-        ]
+        parts = []
+        for start in range(0, len(numbers), self.batch_size):
+            part = slice(start, start + self.batch_size)
+            parts.append(self._predict(self.fresh(numbers[part], draw[part]), numbers[part]))
+            self.advance(len(parts[-1]))
         return torch.cat(parts).view(len(self.y), draws, -1)
 
     def labels(self, draws: int) -> Tensor:
