@@ -57,6 +57,43 @@ def test_rare_labels() -> None:
     assert said == "some classes have fewer than 2 graphs in a part: b = 0 in test; b = 1 in test"
 
 
+def test_classes_whose_names_look_alike() -> None:
+    y = np.array([[number % 3] for number in range(60)])
+    task = Task("graph", 3, "cross_entropy", "accuracy", ("No", "no ", "yes"))
+    [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
+    assert said == "'No' and 'no ' are taken for different classes"
+
+
+def test_a_label_among_numbers() -> None:
+    """Zero and one are no classes if another target is a number. A constant is then nearly always right."""
+    y = np.stack([np.arange(60) % 2, np.arange(60)], axis=1).astype(np.float64)
+    y[7, 0] = np.nan
+    task = Task("graph", 2, "l1", "mae", ("toxic", "logp"))
+    [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
+    assert said.startswith("toxic holds 0 and 1 alone but is fitted as a number")
+    task = Task("graph", 1, "l1", "mae", ("toxic",))  # the user chose a regression
+    assert doubts(parts(replace(single_vertices(60), y=y[:, :1], task=task), 30, 10, 10, 10))[1:] == []
+
+
+@pytest.mark.parametrize(("lowest", "mend"), [(1.0, "fit the logarithm"), (-1.0, "leave such values out")])
+def test_values_far_from_all_others(lowest: float, mend: str) -> None:
+    y = np.arange(60, dtype=np.float64)[:, None]
+    y[0], y[30] = lowest, 1e6
+    task = Task("graph", 1, "l1", "mae", ("IC50",))
+    [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
+    assert said == (
+        "half of the values of IC50 lie between 14.75 and 45.25, but one is 1e+06; such values rule the scale of the "
+        f"training and the error, so look for wrong units, or {mend}"
+    )
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 3.0])
+def test_uneven_values_that_can_be_learned(power: float) -> None:
+    y = np.linspace(0.1, 10, 60)[:, None] ** power
+    task = Task("graph", 1, "l1", "mae", ("logp",))
+    assert doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10)) == []
+
+
 def test_molecules_in_two_parts() -> None:
     copies = np.arange(60)
     copies[55] = 3

@@ -17,6 +17,8 @@ from pfgnn.graphs.arrays import IntArray
 FEW = 20  # graphs with a target; with fewer, hardly anything can be learned or tested
 LEAST_OF_CLASS = 2  # graphs of a class in a part
 MOST_NAMED = 5  # classes that a warning names
+UNEVEN = 5  # deviations of the targets per deviation of their middle half; 1 for a normal distribution, 2 for e^normal
+MIDDLE_HALF = 1.349  # length of the middle half of a normal distribution, in deviations
 
 
 def doubts(dataset: Dataset, copies: IntArray | None = None) -> list[str]:
@@ -39,7 +41,7 @@ def doubts(dataset: Dataset, copies: IntArray | None = None) -> list[str]:
             f"intervals that hold {100 * COVERAGE:g} % of the true values need {needed} graphs for calibration, but "
             f"there {'is' if held == 1 else 'are'} {held}; give more graphs or a larger --calibration-fraction"
         )
-    found += _rare_classes(dataset)
+    found += [*_rare_classes(dataset), *_alike_classes(dataset.task), *_odd_numbers(dataset)]
     test = dataset.splits.get("test")
     if copies is not None and test is not None:
         twice = int(np.isin(copies[test], copies[dataset.splits["train"]]).sum())
@@ -60,6 +62,42 @@ def _rare_classes(dataset: Dataset) -> list[str]:
     said = [f"{name} in {', '.join(parts)}" for name, parts in list(rare.items())[:MOST_NAMED]]
     more = f"; and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
     return [f"some classes have fewer than {LEAST_OF_CLASS} graphs in a part: {'; '.join(said)}{more}"]
+
+
+def _alike_classes(task: Task) -> list[str]:
+    """A warning if names of classes differ in capitals and white space alone."""
+    alike: dict[str, list[str]] = {}
+    for name in class_names(task):
+        alike.setdefault("".join(name.lower().split()), []).append(shown(name))
+    return [f"{' and '.join(names)} are taken for different classes" for names in alike.values() if len(names) > 1]
+
+
+def _odd_numbers(dataset: Dataset) -> Iterator[str]:
+    """Warnings of targets that a model of numbers can hardly learn as they are."""
+    if dataset.task.loss != "l1":
+        return
+    for number, column in enumerate(dataset.y.astype(np.float64).T):
+        values = column[~np.isnan(column)]
+        name = dataset.task.targets[number] if dataset.task.targets else f"target {number}"
+        if dataset.task.outputs > 1 and len(values) and np.isin(values, (0, 1)).all():
+            yield (
+                f"{name} holds 0 and 1 alone but is fitted as a number, because another target is one; for its "
+                "probability, fit it without targets of numbers"
+            )
+        elif len(values) >= FEW:
+            yield from _uneven(name, values)
+
+
+def _uneven(name: str, values: Array) -> Iterator[str]:
+    """A warning if few values are so far from all others that these look equal beside them."""
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
+    if low < high and values.std() * MIDDLE_HALF > UNEVEN * (high - low):
+        farthest = values[np.abs(values - middle).argmax()]
+        mend = "fit the logarithm" if values.min() > 0 else "leave such values out"
+        yield (
+            f"half of the values of {name} lie between {low:.4g} and {high:.4g}, but one is {farthest:.4g}; such "
+            f"values rule the scale of the training and the error, so look for wrong units, or {mend}"
+        )
 
 
 def _class_counts(y: Array, task: Task) -> Iterator[tuple[str, int]]:
