@@ -1,5 +1,6 @@
 """What `pfgnn fit` prints when it is done: the test result of each target, and those of simple models."""
 
+import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,11 +114,13 @@ def _say_intervals(folder: Path) -> None:
     if calibration is None or task.loss != "l1":
         return
     try:
-        half = calibration.quantiles(COVERAGE).tolist()
+        half = calibration.some_quantiles(COVERAGE).tolist()
     except InputError:  # too few graphs, of which the user was warned
         return
     names = _names(task) if len(half) > 1 else [""]
     for name, length in zip(names, half, strict=True):
+        if math.isnan(length):  # too few graphs have this target, of which the user was warned
+            continue
         console.print(
             f"Interval{name and f' of {name}'}: {100 * COVERAGE:g} % of the true values lie within ± {length:.4g} of "
             "the prediction, for graphs like these.",

@@ -61,6 +61,15 @@ class Calibration:
             ]
         )
 
+    def some_quantiles(self, coverage: float) -> Scores:
+        """The same, but NaN for a target with too few graphs, [C]. Raises an InputError only if all have too few."""
+        check_coverage(coverage)
+        enough = [len(of) >= least_graphs(coverage) for of in self.scores]
+        if not any(enough):
+            return self.quantiles(coverage)
+        known = zip(self.scores, enough, strict=True)
+        return np.array([conformal_quantile(of, coverage) if has else np.nan for of, has in known])
+
     def write(self, folder: Path) -> None:
         """Write calibration.json."""
         scores = [[float(f"{score:.9g}") for score in of] for of in self.scores]

@@ -10,7 +10,7 @@ from pfgnn.data.task import Task
 from pfgnn.errors import shown
 from pfgnn.experiments.calibration import least_graphs
 from pfgnn.experiments.fit_parts import CALIBRATION
-from pfgnn.experiments.intervals import COVERAGE
+from pfgnn.experiments.intervals import COVERAGE, say_no_interval
 from pfgnn.experiments.prediction_table import class_names
 from pfgnn.graphs.arrays import IntArray
 
@@ -41,6 +41,8 @@ def doubts(dataset: Dataset, copies: IntArray | None = None) -> list[str]:
             f"intervals that hold {100 * COVERAGE:g} % of the true values need {needed} graphs for calibration, but "
             f"there {'is' if held == 1 else 'are'} {held}; give more graphs or a larger --calibration-fraction"
         )
+    if held >= needed and dataset.task.loss == "l1":
+        found += _without_interval(dataset)
     found += [*_rare_classes(dataset), *_alike_classes(dataset.task), *_odd_numbers(dataset)]
     test = dataset.splits.get("test")
     if copies is not None and test is not None:
@@ -48,6 +50,17 @@ def doubts(dataset: Dataset, copies: IntArray | None = None) -> list[str]:
         if twice:
             found.append(f"{twice} of {len(test)} test molecules are in the training part too, so the test is too easy")
     return found
+
+
+def _without_interval(dataset: Dataset) -> list[str]:
+    """A warning if some targets are known of too few graphs of the calibration part."""
+    counts = (~np.isnan(dataset.y[dataset.splits[CALIBRATION]])).sum(0).tolist()
+    said = say_no_interval({_name(dataset, number): count for number, count in enumerate(counts)}, COVERAGE)
+    return [f"{said}; give a larger --calibration-fraction"] if said else []
+
+
+def _name(dataset: Dataset, number: int) -> str:
+    return dataset.task.targets[number] if dataset.task.targets else f"target {number}"
 
 
 def _rare_classes(dataset: Dataset) -> list[str]:
@@ -78,7 +91,7 @@ def _odd_numbers(dataset: Dataset) -> Iterator[str]:
         return
     for number, column in enumerate(dataset.y.astype(np.float64).T):
         values = column[~np.isnan(column)]
-        name = dataset.task.targets[number] if dataset.task.targets else f"target {number}"
+        name = _name(dataset, number)
         if dataset.task.outputs > 1 and len(values) and np.isin(values, (0, 1)).all():
             yield (
                 f"{name} holds 0 and 1 alone but is fitted as a number, because another target is one; for its "
