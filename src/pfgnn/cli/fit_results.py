@@ -26,6 +26,7 @@ def say_results(folder: Path, record: dict[str, Any]) -> None:
     """
     from pfgnn.data.dataset import Dataset
     from pfgnn.experiments.model_folder import DATA, TEST, read_facts
+    from pfgnn.experiments.run_directory import ended_early
 
     facts, dataset = read_facts(folder), Dataset.open(folder / DATA)
     if facts is not None:
@@ -50,6 +51,8 @@ def say_results(folder: Path, record: dict[str, Any]) -> None:
         f"{record['updates']} updates in {seconds:.0f} s, {record['parameters']} parameters, {record['device']}.",
         markup=False,
     )
+    if early := ended_early(record):
+        say(early)
     tested = f", the test part in {TEST}" if (folder / TEST).exists() else ""
     console.print(f"Wrote {folder}{tested}.", soft_wrap=True, markup=False)
     console.print(
