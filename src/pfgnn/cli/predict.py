@@ -111,7 +111,8 @@ def predict(
     console.print("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
     hold = "sets hold the true class" if classes else "intervals hold the true value"
     if chosen is not None:
-        console.print(f"The {hold} of {100 * chosen:g} % of the graphs, if they are like those of the fit.")
+        rare = " This counts all classes together: of a rare class far fewer may be held." if classes else ""
+        console.print(f"The {hold} of {100 * chosen:g} % of the graphs, if they are like those of the fit.{rare}")
         if run.calibration is not None and not classes:
             known = {name: len(of) for name, of in zip(run.names, run.calibration.scores, strict=True)}
             if few := say_no_interval(known, chosen):
