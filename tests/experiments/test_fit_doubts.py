@@ -8,8 +8,9 @@ from tests.experiments.test_fit import single_vertices
 
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
-from pfgnn.experiments.fit_doubts import doubts
+from pfgnn.experiments.fit_doubts import doubts, unused_parts
 from pfgnn.experiments.intervals import wilson
+from pfgnn.experiments.prediction_table import Columns
 
 
 def parts(dataset: Dataset, *sizes: int) -> Dataset:
@@ -31,6 +32,12 @@ def test_few_graphs() -> None:
         "intervals that hold 90 % of the true values need 9 graphs for calibration, but there"
     )
     assert "there is 1; give more" in doubts(parts(single_vertices(50), 47, 1, 1, 1))[0]
+
+
+def test_parts_that_are_not_used() -> None:
+    rows = [("train", "train", "a", "1"), ("TEST", "", "test", "2"), ("", "train", "train", "3"), ("valid", "", "", "")]
+    [said] = unused_parts(Columns(("my split", "no test", "other words", "id"), rows))
+    assert said == "column 'my split' names parts, but they are drawn anew; use them with --split-column 'my split'"
 
 
 def test_graphs_without_a_target() -> None:

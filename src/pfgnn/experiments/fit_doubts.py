@@ -1,17 +1,19 @@
 """What may be wrong with the data of a fit, such as too few graphs, or a molecule in two parts."""
 
+import shlex
 from collections.abc import Iterator
 
 import numpy as np
 
 from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.split_column import names_parts
 from pfgnn.data.task import Task
 from pfgnn.errors import shown
 from pfgnn.experiments.calibration import least_graphs
 from pfgnn.experiments.fit_parts import CALIBRATION
 from pfgnn.experiments.intervals import COVERAGE, say_no_interval
-from pfgnn.experiments.prediction_table import class_names
+from pfgnn.experiments.prediction_table import Columns, class_names
 from pfgnn.graphs.arrays import IntArray
 
 FEW = 20  # graphs with a target; with fewer, hardly anything can be learned or tested
@@ -50,6 +52,19 @@ def doubts(dataset: Dataset, copies: IntArray | None = None) -> list[str]:
         if twice:
             found.append(f"{twice} of {len(test)} test molecules are in the training part too, so the test is too easy")
     return found
+
+
+def unused_parts(columns: Columns) -> list[str]:
+    """A warning of each column that names parts. Fit has not used it, so its test part is not that of the user.
+
+    Args:
+        columns: The columns of the table that are neither SMILES nor targets.
+    """
+    return [
+        f"column {shown(name)} names parts, but they are drawn anew; use them with --split-column {shlex.quote(name)}"
+        for place, name in enumerate(columns.names)
+        if names_parts(row[place] for row in columns.rows if place < len(row))
+    ]
 
 
 def _without_interval(dataset: Dataset) -> list[str]:
