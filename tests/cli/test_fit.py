@@ -147,6 +147,7 @@ def test_other_files(pfgnn: Command, tmp_path: Path) -> None:
     status, out, err = pfgnn("fit", "graphs.g6", "--labels", "labels.txt", *QUICK)
     assert status == 0, err
     assert "2 classes, because they are texts" in out
+    assert "(95 % interval for all graphs like these: " in out
     assert {row["true class"] for row in read(tmp_path / "graphs-model" / "test_predictions.csv")} == {"path", "ring"}
     status, out, err = pfgnn("predict", "graphs-model", "graphs.g6", "--device", "cpu")
     assert status == 0, err

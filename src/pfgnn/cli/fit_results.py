@@ -98,11 +98,11 @@ def _named(name: str) -> str:
 
 
 def _likely(value: float, graphs: int) -> str:
-    """The interval of an accuracy over other test parts of this size."""
+    """The interval of the accuracy on all graphs like these, of which the test part is a sample."""
     from pfgnn.experiments.intervals import wilson
 
     low, high = wilson(value, graphs)
-    return f" ({low:.3g} to {high:.3g} on other test parts of this size, with probability 95 %)"
+    return f" (95 % interval for all graphs like these: {low:.3g} to {high:.3g})"
 
 
 def _say_intervals(folder: Path) -> None:
