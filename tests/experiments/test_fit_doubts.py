@@ -82,6 +82,16 @@ def test_a_label_among_numbers() -> None:
     assert doubts(parts(replace(single_vertices(60), y=y[:, :1], task=task), 30, 10, 10, 10))[1:] == []
 
 
+def test_two_numbers_that_may_be_classes() -> None:
+    y = np.where(np.arange(60) % 3, -1.0, 1.0)[:, None]
+    task = Task("graph", 1, "l1", "mae", ("active",))
+    [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
+    assert said == (
+        "active has two values alone, -1 and 1, but is fitted as a number; if they are classes, choose --task "
+        "classification"
+    )
+
+
 @pytest.mark.parametrize(("lowest", "mend"), [(1.0, "fit the logarithm"), (-1.0, "leave such values out")])
 def test_values_far_from_all_others(lowest: float, mend: str) -> None:
     y = np.arange(60, dtype=np.float64)[:, None]

@@ -112,6 +112,11 @@ def _odd_numbers(dataset: Dataset) -> Iterator[str]:
                 f"{name} holds 0 and 1 alone but is fitted as a number, because another target is one; for its "
                 "probability, fit it without targets of numbers"
             )
+        elif len(values) >= FEW and len(kinds := np.unique(values)) == 2 and not np.isin(kinds, (0, 1)).all():
+            yield (
+                f"{name} has two values alone, {kinds[0]:g} and {kinds[1]:g}, but is fitted as a number; if they are "
+                "classes, choose --task classification"
+            )
         elif len(values) >= FEW:
             yield from _uneven(name, values)
 
