@@ -73,8 +73,8 @@ def test_one_vertex_gets_a_sentence(finished: Path, tmp_path: Path, monkeypatch:
 def test_nothing_random_is_told_as_exact(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     printed = " ".join(call(finished, "D?{", "--particles", 9, "--device", "cpu").split())  # a star of 5 vertices
-    assert ", exact" in printed.splitlines()[0]
-    assert "Exact: the particles go through all paths" in printed
+    assert ", without noise of draws" in printed.splitlines()[0]
+    assert "Nothing is random: the particles go through all paths" in printed
     assert "have the same importance but for rounding" in printed
     assert "--draws" not in printed
     drawn = " ".join(call(finished, "D?{", "--particles", 2, "--device", "cpu").split())
@@ -114,5 +114,5 @@ def test_the_name_of_a_target_is_enough_and_no_noise_needs_no_advice(
     monkeypatch.chdir(tmp_path)
     printed = call(tmp_path / "run", "D?{", "--draws", 3, "--particles", 8, "--output", "b", "--device", "cpu")
     assert "predicted b: " in printed
-    assert ", exact\n" in printed
+    assert ", without noise of draws\n" in printed
     assert "More --draws" not in printed

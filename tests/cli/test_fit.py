@@ -147,9 +147,11 @@ def test_other_files(pfgnn: Command, tmp_path: Path) -> None:
     status, out, err = pfgnn("fit", "graphs.g6", "--labels", "labels.txt", *QUICK)
     assert status == 0, err
     assert "2 classes, because they are texts" in out
+    assert "(95 % interval for all graphs like these: " in out
     assert {row["true class"] for row in read(tmp_path / "graphs-model" / "test_predictions.csv")} == {"path", "ring"}
-    status, _, err = pfgnn("predict", "graphs-model", "graphs.g6", "--device", "cpu")
+    status, out, err = pfgnn("predict", "graphs-model", "graphs.g6", "--device", "cpu")
     assert status == 0, err
+    assert "This counts all classes together: of a rare class far fewer may be held." in " ".join(out.split())
     rows = read(tmp_path / "predictions.csv")
     assert list(rows[0])[1:4:2] == ["predicted class", "probability of path"]
     for row in rows:

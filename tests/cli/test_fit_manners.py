@@ -81,6 +81,25 @@ def test_each_of_several_targets_has_a_line(pfgnn: Command, two_targets: Path, t
         assert said in out
 
 
+def test_a_target_with_gaps_does_not_take_the_intervals_of_others(pfgnn: Command, tmp_path: Path) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    rows = [(text, len(text), text.count("C") if number % 3 == 0 else "") for number, text in enumerate(MOLECULES)]
+    gaps = table(tmp_path / "gaps.csv", [("smiles", "length", "carbons"), *rows])
+    targets = ["--target", "length", "--target", "carbons"]
+    status, out, err = pfgnn("fit", gaps, *targets, "--out", "model", *QUICK)
+    assert status == 0, err
+    why = "1 target has no interval, because 90 % needs 9 graphs for calibration with a known value: "
+    assert f"Warning: {why}carbons (" in out
+    assert "Interval of length: 90 % of the" in out
+    assert "Interval of carbons" not in out
+    status, out, err = pfgnn("predict", "model", gaps, "--device", "cpu")
+    assert status == 0, err
+    assert f"But {why}predicted carbons (" in out
+    for row in read(tmp_path / "predictions.csv"):
+        assert float(row["predicted length, lower end of 90 % interval"]) < float(row["predicted length"])
+        assert row["predicted carbons, lower end of 90 % interval"] == ""
+
+
 def test_a_model_without_calibration_says_so(pfgnn: Command, molecules: Path) -> None:
     status, _, err = pfgnn(
         "fit", molecules, "--target", "length", "--out", "model", "--calibration-fraction", "0", *QUICK

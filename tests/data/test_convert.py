@@ -246,6 +246,8 @@ def test_unreadable_paths_are_named(tmp_path: Path) -> None:
         convert(path)
     with pytest.raises(ValueError, match=r"but it ends in '.xlsx'; a spreadsheet can be saved as CSV"):
         convert(write(tmp_path, "graphs.xlsx", ""))
+    with pytest.raises(ValueError, match=r"but it ends in '.sdf'; RDKit's PandasTools can write its molecules"):
+        convert(write(tmp_path, "graphs.sdf", ""))
     for name in ("table.csv", "table.csv.gz"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00")
         with pytest.raises(ValueError, match=r"table.csv(.gz)? must be text in UTF-8, but line 1 has the byte 0xff"):

@@ -13,6 +13,7 @@ from pfgnn.errors import InputError
 from pfgnn.experiments.calibration import (
     Calibration,
     calibrate,
+    chance_range,
     conformal_quantile,
     probabilities,
     read_calibration,
@@ -36,6 +37,21 @@ def test_the_quantile_covers_exactly_by_counting() -> None:
     assert conformal_quantile(np.arange(9.0), 0.9) == 8
     with pytest.raises(InputError, match=r"a coverage of 0.9 needs at least 9 graphs for calibration, but there are 8"):
         conformal_quantile(np.arange(8.0), 0.9)
+
+
+@pytest.mark.parametrize(("held", "tested", "coverage"), [(64, 64, 0.5), (10, 40, 0.9), (9, 1, 0.9), (500, 20, 0.8)])
+def test_the_range_of_coverages_is_that_of_many_draws(held: int, tested: int, coverage: float, seed: int) -> None:
+    """Scores of both parts come from one distribution. At least 95 % of the draws lie in the range, at most 5 % out."""
+    draws = 20_000
+    random = np.random.default_rng(seed)
+    rank = int(np.ceil(round((held + 1) * coverage, 9)))
+    half = np.sort(random.random((draws, held)))[:, rank - 1]
+    shares = random.binomial(tested, half) / tested  # uniform scores: the share below q is q
+    low, high = chance_range(held, tested, coverage)
+    outside = [(shares < low - 1e-9).mean(), (shares > high + 1e-9).mean()]
+    assert max(outside) < 0.025 + 0.007  # six standard errors
+    inside = [(shares < low + 1e-9).mean(), (shares > high - 1e-9).mean()]
+    assert min(inside) > 0.025 - 0.007  # so the range is not too wide
 
 
 def test_each_target_has_its_own_residuals(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from tests.experiments.test_fit import single_vertices
 
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
-from pfgnn.experiments.fit_doubts import doubts
+from pfgnn.experiments.fit_doubts import doubts, unused_parts
 from pfgnn.experiments.intervals import wilson
+from pfgnn.experiments.prediction_table import Columns
 
 
 def parts(dataset: Dataset, *sizes: int) -> Dataset:
@@ -31,6 +32,12 @@ def test_few_graphs() -> None:
         "intervals that hold 90 % of the true values need 9 graphs for calibration, but there"
     )
     assert "there is 1; give more" in doubts(parts(single_vertices(50), 47, 1, 1, 1))[0]
+
+
+def test_parts_that_are_not_used() -> None:
+    rows = [("train", "train", "a", "1"), ("TEST", "", "test", "2"), ("", "train", "train", "3"), ("valid", "", "", "")]
+    [said] = unused_parts(Columns(("my split", "no test", "other words", "id"), rows))
+    assert said == "column 'my split' names parts, but they are drawn anew; use them with --split-column 'my split'"
 
 
 def test_graphs_without_a_target() -> None:
@@ -55,6 +62,53 @@ def test_rare_labels() -> None:
     task = Task("graph", 2, "binary_cross_entropy", "roc_auc", ("a", "b"))
     [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
     assert said == "some classes have fewer than 2 graphs in a part: b = 0 in test; b = 1 in test"
+
+
+def test_classes_whose_names_look_alike() -> None:
+    y = np.array([[number % 3] for number in range(60)])
+    task = Task("graph", 3, "cross_entropy", "accuracy", ("No", "no ", "yes"))
+    [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
+    assert said == "'No' and 'no ' are taken for different classes"
+
+
+def test_a_label_among_numbers() -> None:
+    """Zero and one are no classes if another target is a number. A constant is then nearly always right."""
+    y = np.stack([np.arange(60) % 2, np.arange(60)], axis=1).astype(np.float64)
+    y[7, 0] = np.nan
+    task = Task("graph", 2, "l1", "mae", ("toxic", "logp"))
+    [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
+    assert said.startswith("toxic holds 0 and 1 alone but is fitted as a number")
+    task = Task("graph", 1, "l1", "mae", ("toxic",))  # the user chose a regression
+    assert doubts(parts(replace(single_vertices(60), y=y[:, :1], task=task), 30, 10, 10, 10))[1:] == []
+
+
+def test_two_numbers_that_may_be_classes() -> None:
+    y = np.where(np.arange(60) % 3, -1.0, 1.0)[:, None]
+    task = Task("graph", 1, "l1", "mae", ("active",))
+    [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
+    assert said == (
+        "active has two values alone, -1 and 1, but is fitted as a number; if they are classes, choose --task "
+        "classification"
+    )
+
+
+@pytest.mark.parametrize(("lowest", "mend"), [(1.0, "fit the logarithm"), (-1.0, "leave such values out")])
+def test_values_far_from_all_others(lowest: float, mend: str) -> None:
+    y = np.arange(60, dtype=np.float64)[:, None]
+    y[0], y[30] = lowest, 1e6
+    task = Task("graph", 1, "l1", "mae", ("IC50",))
+    [said] = doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10))
+    assert said == (
+        "half of the values of IC50 lie between 14.75 and 45.25, but one is 1e+06; such values rule the scale of the "
+        f"training and the error, so look for wrong units, or {mend}"
+    )
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 3.0])
+def test_uneven_values_that_can_be_learned(power: float) -> None:
+    y = np.linspace(0.1, 10, 60)[:, None] ** power
+    task = Task("graph", 1, "l1", "mae", ("logp",))
+    assert doubts(parts(replace(single_vertices(60), y=y, task=task), 30, 10, 10, 10)) == []
 
 
 def test_molecules_in_two_parts() -> None:

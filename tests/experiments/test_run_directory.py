@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pfgnn.experiments.run_directory import RECORD_KEYS, read_record
+from pfgnn.experiments.run_directory import RECORD_KEYS, ended_early, read_record
 
 RECORD: dict[str, Any] = {
     "config": {},
@@ -24,6 +24,25 @@ RECORD: dict[str, Any] = {
 def test_a_whole_record_is_read(tmp_path: Path) -> None:
     (tmp_path / "record.json").write_text(json.dumps({**RECORD, "more": 1}))
     assert read_record(tmp_path)["selected"] == "best"
+
+
+@pytest.mark.parametrize(
+    ("epochs", "selected", "said"),
+    [
+        (100, 60, ""),  # it did all epochs
+        (71, 60, ""),  # the user ended it
+        (
+            71,
+            37,
+            "The training ended after 71 of 100 epochs, because the validation score had not become better for 34.",
+        ),
+    ],
+)
+def test_a_training_that_ended_early_says_why(epochs: int, selected: int, said: str) -> None:
+    training = {"epochs": 100, "patience": 33}
+    done = {"epochs": epochs, "updates": 11 * epochs, "selected_update": 11 * selected}
+    assert ended_early({**RECORD, "config": {"training": training}, **done}) == said
+    assert ended_early({**RECORD, "config": {"training": {"updates": 10}}, **done}) == ""
 
 
 @pytest.mark.parametrize("key", RECORD_KEYS)

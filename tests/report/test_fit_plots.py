@@ -48,18 +48,21 @@ def test_each_dot_of_probabilities_has_its_number_of_graphs() -> None:
 @pytest.mark.parametrize("graphs", [1, 9, 400])
 def test_bars_of_shares_are_seen_whole(graphs: int) -> None:
     """Also where all graphs are covered, or none: no bar leaves 0 to 1, or the plot."""
-    asked, got = np.array([0.5, 0.7, 0.9]), np.array([0.0, 0.9, 1.0])
-    plots = (
-        plot_coverage(asked, got, graphs, "x"),
-        plot_reliability([(p, share, graphs) for p, share in zip(asked, got, strict=True)], "x", "graphs"),
-    )
-    for [axes] in (figure.axes for figure in plots):
-        [(_, caps, _)] = axes.containers
-        ends = np.array([cap.get_ydata() for cap in caps])  # low ones, then high ones
-        assert ((ends >= 0) & (ends <= 1)).all()
-        assert (ends[0] < ends[1]).all()  # also one graph that is covered has a bar
-        low, high = axes.get_ylim()
-        assert ((ends > low) & (ends < high)).all()
+    rows = [(0.5, 0.0, graphs), (0.7, 0.9, graphs), (0.9, 1.0, graphs)]
+    [axes] = plot_reliability(rows, "x", "graphs").axes
+    [(_, caps, _)] = axes.containers
+    ends = np.array([cap.get_ydata() for cap in caps])  # low ones, then high ones
+    assert ((ends >= 0) & (ends <= 1)).all()
+    assert (ends[0] < ends[1]).all()  # also one graph that is covered has a bar
+    low, high = axes.get_ylim()
+    assert ((ends > low) & (ends < high)).all()
+
+
+def test_a_coverage_stands_beside_what_chance_gives() -> None:
+    [axes] = plot_coverage(np.array([0.5, 0.9]), np.array([0.0, 1.0]), [(0.3, 0.7), (0.8, 1.0)], "x").axes
+    low, high = axes.get_ylim()
+    assert low < 0.0 < 1.0 < high
+    assert len(axes.collections[0].get_paths()) == 2
 
 
 def test_the_calibration_error_is_the_mean_distance_from_the_line(seed: int) -> None:

@@ -132,7 +132,7 @@ def _print(found: "Explanation", output: int) -> None:
     table = make_table(*map(str, header[:first]), "importance", "standard error")
     for row in order[:SHOWN]:
         table.add_row(*map(str, rows[row][:first]), f"{means[row]:+.4g}", f"{errors_of[row]:.2g}")
-    noise = "exact" if found.exact else f"Monte Carlo standard error {error:.2g}"
+    noise = "without noise of draws" if found.exact else f"Monte Carlo standard error {error:.2g}"
     console.print(f"{found.names[output]}: {value:.5g}, {noise}", markup=False)
     if others := [name for name in found.names if name != found.names[output]]:
         say(f"--output shows another one of {len(found.names)} outputs, such as {shlex.quote(others[0])}.")
@@ -148,7 +148,7 @@ def _print(found: "Explanation", output: int) -> None:
         "Importance: how much lower the prediction would be without this part. It tells about the model alone."
     )
     if found.exact:
-        console.print("Exact: the particles go through all paths, so nothing is random.")
+        say("Nothing is random: the particles go through all paths. The prediction may still be far from the truth.")
     elif any(errors_of[row] > 0 for row in order):
         console.print("More --draws or --particles make the standard errors smaller.")
 

@@ -1,5 +1,6 @@
 """What `pfgnn fit` prints when it is done: the test result of each target, and those of simple models."""
 
+import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ def say_results(folder: Path, record: dict[str, Any]) -> None:
     """
     from pfgnn.data.dataset import Dataset
     from pfgnn.experiments.model_folder import DATA, TEST, read_facts
+    from pfgnn.experiments.run_directory import ended_early
 
     facts, dataset = read_facts(folder), Dataset.open(folder / DATA)
     if facts is not None:
@@ -49,6 +51,8 @@ def say_results(folder: Path, record: dict[str, Any]) -> None:
         f"{record['updates']} updates in {seconds:.0f} s, {record['parameters']} parameters, {record['device']}.",
         markup=False,
     )
+    if early := ended_early(record):
+        say(early)
     tested = f", the test part in {TEST}" if (folder / TEST).exists() else ""
     console.print(f"Wrote {folder}{tested}.", soft_wrap=True, markup=False)
     console.print(
@@ -94,11 +98,11 @@ def _named(name: str) -> str:
 
 
 def _likely(value: float, graphs: int) -> str:
-    """The interval of an accuracy over other test parts of this size."""
+    """The interval of the accuracy on all graphs like these, of which the test part is a sample."""
     from pfgnn.experiments.intervals import wilson
 
     low, high = wilson(value, graphs)
-    return f" ({low:.3g} to {high:.3g} on other test parts of this size, with probability 95 %)"
+    return f" (95 % interval for all graphs like these: {low:.3g} to {high:.3g})"
 
 
 def _say_intervals(folder: Path) -> None:
@@ -113,11 +117,13 @@ def _say_intervals(folder: Path) -> None:
     if calibration is None or task.loss != "l1":
         return
     try:
-        half = calibration.quantiles(COVERAGE).tolist()
+        half = calibration.some_quantiles(COVERAGE).tolist()
     except InputError:  # too few graphs, of which the user was warned
         return
     names = _names(task) if len(half) > 1 else [""]
     for name, length in zip(names, half, strict=True):
+        if math.isnan(length):  # too few graphs have this target, of which the user was warned
+            continue
         console.print(
             f"Interval{name and f' of {name}'}: {100 * COVERAGE:g} % of the true values lie within ± {length:.4g} of "
             "the prediction, for graphs like these.",

@@ -79,7 +79,7 @@ def predict(
     use_threads(threads)
     from pfgnn.data.task import CLASS_LOSSES
     from pfgnn.experiments.backbones import import_trusted
-    from pfgnn.experiments.intervals import say_outside, usual_coverage
+    from pfgnn.experiments.intervals import say_no_interval, say_outside, usual_coverage
     from pfgnn.experiments.predict import load_run
     from pfgnn.experiments.prediction_table import write_table
 
@@ -115,7 +115,12 @@ def predict(
     say("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
     hold = "sets hold the true class" if classes else "intervals hold the true value"
     if chosen is not None:
-        say(f"The {hold} of {100 * chosen:g} % of the graphs, if they are like those of the fit.")
+        rare = " This counts all classes together: of a rare class far fewer may be held." if classes else ""
+        say(f"The {hold} of {100 * chosen:g} % of the graphs, if they are like those of the fit.{rare}")
+        if run.calibration is not None and not classes:
+            known = {name: len(of) for name, of in zip(run.names, run.calibration.scores, strict=True)}
+            if few := say_no_interval(known, chosen):
+                say(f"But {few}.")
     elif why_none:
         kind = "sets of classes" if classes else "intervals"
         console.print(f"There are no {kind}: {why_none}.", markup=False, highlight=False, soft_wrap=True)

@@ -19,7 +19,9 @@ from pfgnn.errors import InputError, shown
 from pfgnn.files import ending, reading
 from pfgnn.graphs.arrays import IntArray
 
-SPREADSHEETS = (".xlsx", ".xls", ".ods")
+SPREADSHEET = "a spreadsheet can be saved as CSV"
+STRUCTURES = "RDKit's PandasTools can write its molecules as a CSV with a column of SMILES"
+HINTS = {".xlsx": SPREADSHEET, ".xls": SPREADSHEET, ".ods": SPREADSHEET, ".sdf": STRUCTURES, ".mol": STRUCTURES}
 KINDS = ("csv", "smi", "graph6", "jsonl", "tu")
 ENDINGS = {
     **dict.fromkeys(TABLES, "csv"),
@@ -180,8 +182,9 @@ def _guess_kind(file: Path) -> str:
     if file.is_dir():
         return "tu"
     if ending(file) not in ENDINGS:
-        hint = "; a spreadsheet can be saved as CSV" if ending(file) in SPREADSHEETS else ""
-        raise InputError(f"{file} must end in one of {', '.join(ENDINGS)}, but it ends in {shown(ending(file))}{hint}")
+        hint = HINTS.get(ending(file))
+        ends = f"{shown(ending(file))}; {hint}" if hint else shown(ending(file))
+        raise InputError(f"{file} must end in one of {', '.join(ENDINGS)}, but it ends in {ends}")
     return ENDINGS[ending(file)]
 
 

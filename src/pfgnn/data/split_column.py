@@ -1,6 +1,6 @@
 """Parts that a column of a table names: train, validation and test."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,12 @@ PARTS = {
     "val": "validation",
     "test": "test",
 }
+
+
+def names_parts(cells: Iterable[str]) -> bool:
+    """Whether the cells of a column name parts, train and test among them."""
+    found = {PARTS.get(cell.casefold(), "") for cell in cells if cell}
+    return {"train", "test"} <= found <= set(PARTS.values())
 
 
 def read_split_column(path: Path, column: str, rejected: Collection[int] = ()) -> dict[str, IntArray]:

@@ -11,6 +11,7 @@ from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.estimators.base import GraphEstimator, with_parameters
 from pfgnn.estimators.inputs import Values, targets_of
+from pfgnn.estimators.parameters import plain
 
 
 @with_parameters
@@ -65,6 +66,7 @@ class PFGNNRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]  # s
         check_is_fitted(self, "model_files_")
         if self._run.calibration is None:
             raise InputError("predict_interval needs graphs for calibration, but calibration_fraction was 0")
+        self._run.calibration.quantiles(plain(coverage))  # raises if there are none of some target
         interval = self._predictions(X, coverage).interval
         assert interval is not None
         return self._shaped(interval[0].numpy())

@@ -61,6 +61,15 @@ class Calibration:
             ]
         )
 
+    def some_quantiles(self, coverage: float) -> Scores:
+        """The same, but NaN for a target with too few graphs, [C]. Raises an InputError only if all have too few."""
+        check_coverage(coverage)
+        enough = [len(of) >= least_graphs(coverage) for of in self.scores]
+        if not any(enough):
+            return self.quantiles(coverage)
+        known = zip(self.scores, enough, strict=True)
+        return np.array([conformal_quantile(of, coverage) if has else np.nan for of, has in known])
+
     def write(self, folder: Path) -> None:
         """Write calibration.json."""
         scores = [[float(f"{score:.9g}") for score in of] for of in self.scores]
@@ -130,6 +139,29 @@ def conformal_quantile(scores: Scores, coverage: float, target: str = "") -> flo
             "smaller coverage"
         )
     return float(scores[rank - 1])
+
+
+def chance_range(held: int, tested: int, coverage: float) -> tuple[float, float]:
+    """The range of the shares of test graphs in their intervals: 95 % of draws of both parts lie in it.
+
+    The share of all graphs that an interval holds is a beta variable, so the number of test graphs in it is a
+    beta-binomial one.
+
+    Args:
+        held: n, number of graphs for calibration, with n enough for the coverage.
+        tested: m, number of test graphs.
+        coverage: The coverage that was asked for.
+    """
+    a = math.ceil(round((held + 1) * coverage, 9))
+    b = held + 1 - a
+    log = [
+        math.lgamma(tested + 1) - math.lgamma(k + 1) - math.lgamma(tested - k + 1)
+        + math.lgamma(k + a) + math.lgamma(tested - k + b) - math.lgamma(tested + a + b)
+        for k in range(tested + 1)
+    ]  # fmt: skip
+    p = np.exp(np.array(log) - max(log))
+    below = np.cumsum(p) / p.sum()
+    return int(np.searchsorted(below, 0.025)) / tested, int(np.searchsorted(below, 0.975)) / tested
 
 
 def least_graphs(coverage: float) -> int:

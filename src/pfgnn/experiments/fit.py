@@ -25,7 +25,7 @@ from pfgnn.errors import InputError, shown
 from pfgnn.experiments.calibration import calibrate, read_calibration
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.fit_defaults import choose_config
-from pfgnn.experiments.fit_doubts import doubts
+from pfgnn.experiments.fit_doubts import doubts, unused_parts
 from pfgnn.experiments.fit_parts import (
     CALIBRATION,
     SPLITS,
@@ -187,7 +187,10 @@ def plan_fit(given: Given, folder: Path, options: FitOptions | None = None) -> P
         seen.edges,
         seen.smallest,
     )
-    return Plan(given, folder, options, dataset, config, facts, doubts(dataset, copies))
+    found = doubts(dataset, copies)
+    if given.columns is not None and options.split == "random":
+        found += unused_parts(given.columns)
+    return Plan(given, folder, options, dataset, config, facts, found)
 
 
 def train_plan(

@@ -1,13 +1,13 @@
 """Intervals beside the predictions of a model that was calibrated."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 
 from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError
-from pfgnn.experiments.calibration import Calibration, check_coverage
+from pfgnn.experiments.calibration import Calibration, check_coverage, least_graphs
 from pfgnn.experiments.prediction_table import Predictions
 
 COVERAGE = 0.9  # if the user asks for none
@@ -16,7 +16,7 @@ Z = 1.959964  # two-sided 95 % of a normal distribution
 
 
 def check_intervals(task: Task, calibration: Calibration | None, coverage: float | None) -> None:
-    """Raise an InputError if intervals are asked for, but cannot be given.
+    """Raise an InputError if intervals are asked for, but no target can have one.
 
     Args:
         task: Task of the model.
@@ -32,7 +32,7 @@ def check_intervals(task: Task, calibration: Calibration | None, coverage: float
         raise InputError(
             "a model with intervals must come from `pfgnn fit` with graphs held out for calibration, but it does not"
         )
-    calibration.quantiles(coverage)
+    calibration.some_quantiles(coverage)
 
 
 def usual_coverage(task: Task, calibration: Calibration | None) -> tuple[float | None, str]:
@@ -54,11 +54,29 @@ def usual_coverage(task: Task, calibration: Calibration | None) -> tuple[float |
 def with_intervals(
     found: Predictions, task: Task, calibration: Calibration | None, coverage: float | None
 ) -> Predictions:
-    """The predictions of numbers with their conformal intervals, if a coverage is given."""
+    """The predictions of numbers with their conformal intervals, if a coverage is given; NaN if there is none."""
     if coverage is None or calibration is None or task.loss != "l1":
         return found
-    half = torch.from_numpy(calibration.quantiles(coverage))
+    half = torch.from_numpy(calibration.some_quantiles(coverage))
     return found._replace(interval=(torch.stack([found.mean - half, found.mean + half], -1), coverage))
+
+
+def say_no_interval(targets: Mapping[str, int], coverage: float) -> str:
+    """Which of several targets have no interval, and why; "" if all have one.
+
+    Args:
+        targets: For each target the number of graphs for calibration with a known value.
+        coverage: Coverage of the intervals.
+    """
+    needed = least_graphs(coverage)
+    few = [f"{name} ({count} known)" for name, count in targets.items() if count < needed]
+    if not few:
+        return ""
+    which = "target has" if len(few) == 1 else "targets have"
+    return (
+        f"{len(few)} {which} no interval, because {100 * coverage:g} % needs {needed} graphs for calibration with a "
+        f"known value: {', '.join(few)}"
+    )
 
 
 def with_sets(found: Predictions, calibration: Calibration | None, coverage: float | None) -> Predictions:

@@ -101,8 +101,9 @@ class TrainedRun:
                 √R. One draw is the fastest, and has no error.
             particles: K; None for ``evaluation.particles`` of the run.
             seed: Seed of the draws; None for that of the run.
-            coverage: Share of the true values that should lie in the intervals, such as 0.9; None for no intervals. For
-                classes, share of the graphs whose set of classes should hold the true one.
+            coverage: Share of the true values that should lie in the intervals, such as 0.9; None for no intervals. A
+                target with too few graphs for calibration has NaN. For classes, share of the graphs whose set of
+                classes should hold the true one.
         """
         check_draws(draws, particles, least=1)
         check_intervals(self.task, self.calibration, coverage)

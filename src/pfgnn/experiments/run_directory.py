@@ -1,8 +1,9 @@
 """The files of a run directory. This module does not import torch, so that checks of a directory are fast."""
 
+import math
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import UnionType
@@ -80,6 +81,25 @@ def read_record(directory: Path) -> dict[str, Any]:
             came = f"{key} is {shown(record[key])}" if key in record else f"it has no {key}"
             raise InputError(f"{path} must be the record of a run, as `pfgnn train` writes it, but {came}")
     return record
+
+
+def ended_early(record: Mapping[str, Any]) -> str:
+    """A sentence that says why a training did fewer epochs than planned; "" if it did all, or was ended otherwise.
+
+    Args:
+        record: The record of the run.
+    """
+    training = record.get("config", {}).get("training", {})
+    planned, patience = training.get("epochs"), training.get("patience")
+    if planned is None or patience is None or not record["updates"]:
+        return ""
+    waited = record["epochs"] - math.ceil(record["epochs"] * record["selected_update"] / record["updates"])
+    if record["epochs"] >= planned or waited <= patience:
+        return ""
+    return (
+        f"The training ended after {record['epochs']} of {planned} epochs, because the validation score had not become "
+        f"better for {waited}."
+    )
 
 
 def resume_command(directory: Path, option: str) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfgnn.data.task import CLASS_LOSSES
+from pfgnn.experiments.calibration import chance_range
 from pfgnn.report.fit_numbers import decimals, fixed
 from pfgnn.report.fit_plots import calibration_error, plot_coverage, plot_reliability, reliability
 from pfgnn.report.fit_score_section import BAND, MOST_TARGETS, class_curves, target_coverages
@@ -48,10 +49,16 @@ def _intervals(fitted: Fitted) -> list[Html]:
         ]
         asked, got = (np.array([getattr(of, field) for of in found]) for field in ("asked", "got"))
         alt = f"Coverage of the intervals of {name}: " + ", ".join(f"{row[0]} asked, {row[1]} got" for row in rows)
-        drawn = inline_svg(plot_coverage(asked, got, found[0].graphs, name), f"coverage{column}")
+        held, tested = len(fitted.calibration[column]), found[0].graphs
+        chance = [chance_range(held, tested, of.asked) for of in found]
+        drawn = inline_svg(plot_coverage(asked, got, chance, name), f"coverage{column}")
+        about = (
+            f"Grey: where 95 % of such tests lie if the intervals keep their promise, with {held} {words.graphs} for "
+            f"calibration and {tested} for the test."
+        )
         shown += [
             table(["asked", "truth in the interval", "interval"], rows, name),
-            figure(drawn, f"Bars: 95 % intervals, for {found[0].graphs} test {words.graphs}.", alt),
+            figure(drawn, about, alt),
         ]
     if not said:
         return [element("p", f"No {words.graphs} were held out for calibration, so there are no intervals.")]

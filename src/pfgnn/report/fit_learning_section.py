@@ -1,6 +1,7 @@
 """The section of the page of a fitted model that shows how it learned."""
 
 from pfgnn.data.task import CLASS_LOSSES
+from pfgnn.experiments.run_directory import ended_early
 from pfgnn.report.curves import SMOOTHED_FROM, WINDOW, draw_curve
 from pfgnn.report.fit_plots import plain
 from pfgnn.report.fitted import Fitted
@@ -41,6 +42,8 @@ def learning_section(fitted: Fitted) -> list[Html]:
         f"{record['epochs']} epochs, {record['seconds']['training']:.0f} seconds on {record['device']}. The model has "
         f"{kept}: those of update {record['selected_update']} of {record['updates']}."
     )
+    if early := ended_early(record):
+        said += f" {early}"
     if any(len(lines) >= SMOOTHED_FROM for (lines,) in runs.values()):
         said += f" Pale lines are the single values. Strong lines are smoothed: the median of {WINDOW} values each."
     return [element("h2", "How it learned"), element("p", said), element("div", *plots, class_="figures")]

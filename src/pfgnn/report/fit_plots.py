@@ -100,19 +100,21 @@ def roc(scores: Doubles, positive: npt.NDArray[np.bool_]) -> tuple[Doubles, Doub
     return tuple(np.concatenate([[0.0], of / max(of[-1], 1)]) for of in (wrong, found))  # type: ignore[return-value]
 
 
-def plot_coverage(asked: Doubles, got: Doubles, graphs: int, name: str) -> Figure:
+def plot_coverage(asked: Doubles, got: Doubles, chance: Sequence[tuple[float, float]], name: str) -> Figure:
     """The share of test graphs whose interval holds the truth, against the share that was asked for.
 
     Args:
         asked: Coverages that were asked for.
         got: Coverages on the test graphs.
-        graphs: Number of test graphs, for the bars.
+        chance: For each the range in which 95 % of such tests lie if the intervals keep their promise.
         name: Name of the target.
     """
     figure, axes = _axes()
     axes.plot([0, 1], [0, 1], color=GUIDE, linewidth=1)
-    lowest = _bars(axes, asked, got, np.full(len(got), graphs))
-    axes.set(xlim=(0.4, 1.02), ylim=(min(lowest - 0.02, 0.3), 1.02))
+    low, high = np.array(chance).T
+    axes.vlines(asked, low, high, color=GUIDE, linewidth=5, alpha=0.5)
+    axes.plot(asked, got, "o", color=OWN, markersize=4)
+    axes.set(xlim=(0.4, 1.02), ylim=(min(low.min() - 0.02, got.min() - 0.02, 0.3), 1.02))
     _label(axes, "coverage asked for", "coverage in the test", name)
     return figure
 

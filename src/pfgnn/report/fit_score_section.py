@@ -177,8 +177,8 @@ def _meaning(fitted: Fitted, own: Sequence[Scored]) -> Html:
     return element(
         "p",
         *(f"{MEANING[scored.name]} " for scored in own),
-        f"The small numbers are a 95 % interval: where the number would lie if other {fitted.words.graphs} had been "
-        "drawn for the test (bootstrap). All models were made in the same run, from the same parts.",
+        f"The small numbers are a 95 % interval of the number for all {fitted.words.graphs} like these, of which the "
+        "test part is a sample (bootstrap). All models were made in the same run, from the same parts.",
         class_="note",
     )
 

@@ -61,7 +61,7 @@ class Scored(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The ends of its 95 % interval over other test parts of this size; None if they are not known.
+        """The ends of its 95 % interval for all graphs like those of the test part; None if they are not known.
 
         If all classes are right, they are right in every resample too. So an accuracy has the interval of Wilson.
         """
@@ -70,7 +70,7 @@ class Scored(NamedTuple):
         return _interval(self.resampled)
 
     def ahead_of(self, other: "Scored") -> bool:
-        """Whether this model is better than another one also on nearly all other test parts."""
+        """Whether this model is better than another one on 97.5 % of the resampled test parts."""
         ends = _interval(self.resampled - other.resampled)
         return ends is not None and (ends[0] > 0 if higher_is_better(self.name) else ends[1] < 0)
 
