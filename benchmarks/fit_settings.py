@@ -54,6 +54,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "exchange of the mark alone": {"model.exchange": "mark"},
     "half as many epochs": {"training.epochs": 50},
     "twice as many epochs": {"training.epochs": 200},
+    "batch norm with running means": {"training.norm_batches": 0},
+    "the norm around the mark": {"model.norm": "mark"},
 }
 
 
