@@ -214,7 +214,7 @@ def test_other_features_are_refused(runs: dict[str, Path], molecules: Path, grap
         predict_run(runs["classes"], tmp_path / "new.csv", device="cpu")
     bare = Dataset.open(molecules.parent / "molecules.pfgnn").without_edge_features()
     bare.save(tmp_path / "bare.pfgnn")
-    with pytest.raises(ValueError, match=r"bare\.pfgnn must have the edge features .* but it has None"):
+    with pytest.raises(ValueError, match=r"bare\.pfgnn must have the edge features .* but it has none"):
         predict_run(molecules, tmp_path / "bare.pfgnn", device="cpu")
 
 
