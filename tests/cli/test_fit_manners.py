@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from tests.cli.test_fit import MOLECULES, QUICK, molecules, read, table
 from tests.cli.test_train import Command, pfgnn
+from tests.experiments.test_fit_steps import ROOK, SHRIKHANDE
+
+from pfgnn.data import Dataset
 
 __all__ = ["molecules", "pfgnn"]
 
@@ -171,3 +174,12 @@ def test_bad_lines_of_predict_are_listed(pfgnn: Command, molecules: Path, tmp_pa
     assert status == 0, err
     assert "31 lines were rejected and have no prediction." in out
     assert "Predicted 2 graphs," in out
+
+
+def test_two_marks_are_said_if_fit_chose_them(pfgnn: Command, tmp_path: Path) -> None:
+    Dataset.from_graphs([ROOK, SHRIKHANDE] * 20, [0, 1] * 20).save(tmp_path / "regular.pfgnn")
+    said = "look alike with one marked vertex, so each particle marks 2 (model.steps)."
+    few = ["--set", "training.epochs=1", "--set", "model.particles=2", "--set", "evaluation.particles=2"]
+    for chosen, words in ((True, few), (False, [*few, "--set", "model.steps=2"])):
+        status, out, err = pfgnn("fit", "regular.pfgnn", "--out", f"model-{chosen}", *QUICK, *words)
+        assert (status, said in out) == (0, chosen), err

@@ -8,7 +8,7 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console, say_found
+from pfgnn.cli.console import console, say, say_found
 from pfgnn.cli.fit_results import say_results
 from pfgnn.cli.predict import REJECTS_SHOWN, check_on_error
 from pfgnn.cli.stopping import going_on
@@ -157,6 +157,11 @@ def fit(
                 options = replace(options, split="given")
             plan = plan_fit(given, folder, options)
             _say_data(given)
+            if plan.config.model.steps > 1 and not any(text.startswith("model.steps=") for text in options.overrides):
+                say(
+                    f"Some training graphs look alike with one marked vertex, so each particle marks "
+                    f"{plan.config.model.steps} (model.steps)."
+                )
             for doubt in plan.warnings:
                 console.print(f"Warning: {doubt}.", highlight=False, soft_wrap=True, markup=False)
             with progress_bar() as report:
