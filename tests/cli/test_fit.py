@@ -151,7 +151,7 @@ def test_other_files(pfgnn: Command, tmp_path: Path) -> None:
     assert {row["true class"] for row in read(tmp_path / "graphs-model" / "test_predictions.csv")} == {"path", "ring"}
     status, out, err = pfgnn("predict", "graphs-model", "graphs.g6", "--device", "cpu")
     assert status == 0, err
-    assert "This counts all classes together: of a rare class far fewer may be held." in " ".join(out.split())
+    assert "The sets hold the true class of 90 % of the graphs of each class" in " ".join(out.split())
     rows = read(tmp_path / "predictions.csv")
     assert list(rows[0])[1:4:2] == ["predicted class", "probability of path"]
     for row in rows:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from pfgnn.experiments.coverage import coverage_over_splits
 
 NUMBERS = Task("graph", 2, "l1", "mae")
 CLASSES = Task("graph", 3, "cross_entropy", "accuracy")
+PAIR = Task("graph", 2, "cross_entropy", "accuracy")
 LABELS = Task("graph", 2, "binary_cross_entropy", "roc_auc")
 
 
@@ -107,6 +109,50 @@ def test_a_few_right_answers_do_not_make_it_sure() -> None:
     p = probabilities(logits, CLASSES, calibrate([logits], np.zeros((10, 1)), CLASSES).temperature)
     assert 0.8 < float(p[0, 0]) < 0.97
     assert Calibration((np.zeros(1),)).temperature == 1
+
+
+def test_each_class_has_its_own_quantile_and_the_rarest_share_one(tmp_path: Path) -> None:
+    """With a coverage of a half a class needs one graph, with 0.75 three."""
+    p = torch.tensor([[0.5, 0.3, 0.2]] * 6, dtype=torch.float64)
+    found = calibrate([10 * p.log()], np.array([[0], [0], [0], [0], [1], [2]]), CLASSES)
+    assert [len(of) for of in found.scores] == [4, 1, 1]
+    assert found.groups(0.5) == [[1], [2], [0]]
+    assert found.groups(0.6) == [[1, 2], [0]]
+    assert found.groups(0.75) == [[1, 2, 0]]
+    q = found.quantiles(0.6)
+    assert q[1] == q[2] == max(found.scores[1][0], found.scores[2][0]) > q[0] == found.scores[0][0]
+    with pytest.raises(InputError, match=r"a coverage of 0.9 needs at least 9 graphs for calibration, but there are 6"):
+        found.quantiles(0.9)
+    found.write(tmp_path)
+    again = read_calibration(tmp_path, CLASSES)
+    assert again is not None
+    assert again.by_class
+    np.testing.assert_allclose(again.quantiles(0.6), q, rtol=1e-8)
+    with pytest.raises(InputError, match=r"must have scores of 2 classes, as the model has, but it has 3"):
+        read_calibration(tmp_path, replace(CLASSES, outputs=2))
+
+
+def test_sets_of_an_earlier_version_are_those_of_all_classes_together(tmp_path: Path) -> None:
+    content = {"format": 1, "temperature": 1, "draws": 2, "scores": [[0.1, 0.2, 0.9]]}
+    (tmp_path / "calibration.json").write_text(json.dumps(content))
+    found = read_calibration(tmp_path, CLASSES)
+    assert found is not None
+    assert not found.by_class
+    np.testing.assert_array_equal(found.quantiles(0.5), [0.2])
+
+
+def test_a_rare_class_is_covered_as_often_as_others(seed: int) -> None:
+    random = torch.Generator().manual_seed(seed)
+    rare = torch.rand(6000, generator=random) < 0.08
+    logits = torch.stack([torch.full((6000,), 2.0), torch.randn(6000, generator=random) + rare], 1).double()
+    [cover] = np.mean(
+        [[of.by_class for of in coverage_over_splits([logits], rare[:, None].numpy(), PAIR, 0.9)]], axis=1
+    )
+    assert 0.88 < cover[0] < 0.92
+    assert 0.84 < cover[1] < 0.96  # of some 240 graphs: three standard errors
+    pooled = Calibration((np.sort(1 - torch.where(rare, logits.softmax(1)[:, 1], logits.softmax(1)[:, 0]).numpy()),))
+    held = 1 - logits.softmax(1)[rare, 1] <= pooled.quantiles(0.9)[0]
+    assert held.double().mean() < 0.6  # the control: one quantile for all classes
 
 
 def test_coverage_over_twenty_splits(seed: int) -> None:

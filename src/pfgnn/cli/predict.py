@@ -79,9 +79,9 @@ def predict(
     use_threads(threads)
     from pfgnn.data.task import CLASS_LOSSES
     from pfgnn.experiments.backbones import import_trusted
-    from pfgnn.experiments.intervals import say_no_interval, say_outside, usual_coverage
+    from pfgnn.experiments.intervals import say_joined, say_no_interval, say_outside, usual_coverage
     from pfgnn.experiments.predict import load_run
-    from pfgnn.experiments.prediction_table import write_table
+    from pfgnn.experiments.prediction_table import class_names, write_table
 
     import_trusted(imports or [])
     noted = Noted()
@@ -115,9 +115,13 @@ def predict(
     say("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
     hold = "sets hold the true class" if classes else "intervals hold the true value"
     if chosen is not None:
-        rare = " This counts all classes together: of a rare class far fewer may be held." if classes else ""
-        say(f"The {hold} of {100 * chosen:g} % of the graphs, if they are like those of the fit.{rare}")
-        if run.calibration is not None and not classes:
+        by_class = classes and run.calibration is not None and run.calibration.by_class
+        of_what = "the graphs of each class" if by_class else "the graphs"
+        say(f"The {hold} of {100 * chosen:g} % of {of_what}, if they are like those of the fit.")
+        if by_class and run.calibration is not None:
+            if few := say_joined(class_names(run.task), run.calibration, chosen):
+                say(f"But {few}.")
+        elif run.calibration is not None and not classes:
             known = {name: len(of) for name, of in zip(run.names, run.calibration.scores, strict=True)}
             if few := say_no_interval(known, chosen):
                 say(f"But {few}.")

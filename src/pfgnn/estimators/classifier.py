@@ -61,7 +61,8 @@ class PFGNNClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]  #
     def predict_set(self, X: Any, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
         """For each graph a set of classes that holds the true one with the given probability, [G, classes].
 
-        An entry says whether the class is in the set. See :meth:`PFGNNRegressor.predict_interval`.
+        An entry says whether the class is in the set. The probability holds for the graphs of each class, except that
+        classes with too few graphs for calibration count together. See :meth:`PFGNNRegressor.predict_interval`.
 
         Args:
             X: The graphs, as for :meth:`fit`.
@@ -72,7 +73,7 @@ class PFGNNClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]  #
             raise InputError("predict_set is for one column of classes, but this classifier has several labels")
         if self._run.calibration is None:
             raise InputError("predict_set needs graphs for calibration, but calibration_fraction was 0")
-        return 1 - p <= self._run.calibration.quantiles(coverage)[0]
+        return 1 - p <= self._run.calibration.quantiles(coverage)
 
     def score(self, X: Any, y: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None) -> float:
         """The share of right classes; of several labels, the share of right labels among the known ones.

@@ -3,7 +3,8 @@
 **Split conformal prediction.** The model predicts n held-out graphs, and each gets a score that is large if the
 prediction is bad: |y - ŷ| for a number, 1 - p_y for a class. The ⌈(n + 1) c⌉-th smallest score q bounds the score of a
 new graph with probability at least c, if the new graph comes from where the held-out ones come from. So the interval
-is ŷ ± q, and the set holds all classes with 1 - p ≤ q. This holds for every model, a bad one has wide intervals.
+is ŷ ± q. This holds for every model, a bad one has wide intervals. Each class has a q of its own, from the held-out
+graphs of this class, and the set holds all classes with 1 - p ≤ q. So a rare class is covered as often as others.
 
 **Temperature.** Probabilities are softmax(z / T) or σ(z / T), with the T under which the held-out classes are the most
 likely. It changes no ranking of classes within a draw.
@@ -37,22 +38,30 @@ class Calibration:
     """What was learned from the held-out graphs.
 
     Args:
-        scores: For each target, its scores in ascending order. A task with classes has one target.
+        scores: For each target, or each class, its scores in ascending order. In files of earlier versions, all classes
+            share one list.
         temperature: T for probabilities; 1 for a regression.
         draws: Draws of the predictions of the held-out graphs.
+        by_class: Whether the scores are those of classes.
     """
 
     scores: tuple[Scores, ...]
     temperature: float = 1.0
     draws: int = 16
+    by_class: bool = False
 
     def quantiles(self, coverage: float) -> Scores:
-        """q of each target, shape [C].
+        """q of each target, or of each class, shape [C].
 
         Args:
             coverage: Share of new graphs that should be covered, above 0 and below 1.
         """
         check_coverage(coverage)
+        if self.by_class:
+            q = np.empty(len(self.scores))
+            for group in self.groups(coverage):
+                q[group] = conformal_quantile(np.sort(np.concatenate([self.scores[of] for of in group])), coverage)
+            return q
         several = len(self.scores) > 1
         return np.array(
             [
@@ -61,8 +70,23 @@ class Calibration:
             ]
         )
 
+    def groups(self, coverage: float) -> list[list[int]]:
+        """The classes that share a q. Each has its own, but the rarest are joined until they have enough graphs.
+
+        Args:
+            coverage: See :meth:`quantiles`.
+        """
+        needed, rare, total = least_graphs(coverage), list[int](), 0
+        by_count = sorted(range(len(self.scores)), key=lambda of: len(self.scores[of]))
+        while by_count and (len(self.scores[by_count[0]]) < needed or 0 < total < needed):
+            rare.append(by_count.pop(0))
+            total += len(self.scores[rare[-1]])
+        return [*([rare] if rare else []), *([of] for of in by_count)]
+
     def some_quantiles(self, coverage: float) -> Scores:
         """The same, but NaN for a target with too few graphs, [C]. Raises an InputError only if all have too few."""
+        if self.by_class:
+            return self.quantiles(coverage)
         check_coverage(coverage)
         enough = [len(of) >= least_graphs(coverage) for of in self.scores]
         if not any(enough):
@@ -93,10 +117,13 @@ def read_calibration(folder: Path, task: Task) -> Calibration | None:
     with reading(path, "be the calibration of a model, as `pfgnn fit` writes it"):
         check_format(path, content, FORMAT)
         scores = tuple(np.array(of, dtype=np.float64) for of in content["scores"])
-        found = Calibration(scores, float(content["temperature"]), int(content["draws"]))
-    targets = 1 if task.loss in CLASS_LOSSES else task.outputs
-    if len(scores) != targets:
-        raise InputError(f"{path} must have scores of {targets} targets, as the model has, but it has {len(scores)}")
+        by_class = task.loss in CLASS_LOSSES and len(scores) > 1
+        found = Calibration(scores, float(content["temperature"]), int(content["draws"]), by_class)
+    if len(scores) != task.outputs and (by_class or task.loss not in CLASS_LOSSES):
+        what = "classes" if task.loss in CLASS_LOSSES else "targets"
+        raise InputError(
+            f"{path} must have scores of {task.outputs} {what}, as the model has, but it has {len(scores)}"
+        )
     for of in scores:
         if of.ndim != 1 or not np.isfinite(of).all() or (np.diff(of, prepend=0.0) < 0).any():
             raise InputError(f"{path} must have scores that are not negative and ascend, but it has others")
@@ -186,12 +213,11 @@ def calibrate(outputs: Sequence[Tensor], y: npt.NDArray[Any], task: Task) -> Cal
     temperature = _temperature(draws, y, known, task)
     p = probabilities(draws, task, temperature).mean(0).numpy()
     if task.loss in CLASS_LOSSES:
-        rows = np.flatnonzero(known[:, 0])
-        scores: tuple[Scores, ...] = (np.sort(1 - p[rows, y[rows, 0].astype(np.int64)]),)
+        scores = tuple(np.sort(1 - p[known[:, 0] & (y[:, 0] == of), of]) for of in range(task.outputs))
     else:
         missed = np.where(y == 1, 1 - p, p)
         scores = tuple(np.sort(missed[has, column]) for column, has in enumerate(known.T))
-    return Calibration(scores, temperature, len(outputs))
+    return Calibration(scores, temperature, len(outputs), task.loss in CLASS_LOSSES)
 
 
 def probabilities(logits: Tensor, task: Task, temperature: float = 1.0) -> Tensor:

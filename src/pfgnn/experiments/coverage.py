@@ -87,7 +87,8 @@ def _classes(
     held: list[Tensor], y_held: npt.NDArray[Any], test: list[Tensor], y: npt.NDArray[Any], task: Task, coverage: float
 ) -> Coverage:
     calibration = calibrate(held, y_held, task)
-    q, known = calibration.quantiles(coverage), ~np.isnan(y.astype(np.float64))
+    known, q = ~np.isnan(y.astype(np.float64)), calibration.quantiles(coverage)
+    limits = q if calibration.by_class else q[:, None]  # of classes, or of targets with two classes each
     draws = torch.stack([of.double() for of in test])
     before, after = (
         _by_class(probabilities(draws, task, temperature).mean(0), task)
@@ -95,14 +96,15 @@ def _classes(
     )  # [n, targets, classes]
     truth = np.where(known, y, 0).astype(np.int64)[..., None]
     p, p_before = (np.take_along_axis(of, truth, -1)[..., 0] for of in (after, before))
-    held_by_set = 1 - p <= q
+    sets = 1 - after <= limits
+    held_by_set = np.take_along_axis(sets, truth, -1)[..., 0]
     # The control takes classes from the most probable one on: how much probability comes before the true class?
     sooner = np.where(before > p_before[..., None], before, 0).sum(-1)
     classes = range(after.shape[-1]) if y.shape[1] == 1 else ()
     return Coverage(
         float(held_by_set[known].mean()),
         float((sooner < coverage)[known].mean()),
-        float((1 - after <= q[:, None]).sum(-1)[known].mean()),
+        float(sets.sum(-1)[known].mean()),
         [float(held_by_set[known & (y == of)].mean()) for of in classes if (known & (y == of)).any()],
         [float(-np.log(np.clip(of[known], 1e-12, 1)).mean()) for of in (p_before, p)],
     )

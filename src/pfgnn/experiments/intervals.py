@@ -79,11 +79,29 @@ def say_no_interval(targets: Mapping[str, int], coverage: float) -> str:
     )
 
 
+def say_joined(names: Sequence[str], calibration: Calibration, coverage: float) -> str:
+    """Which classes count together, because each has too few graphs for calibration; "" if each counts by itself.
+
+    Args:
+        names: Names of the classes.
+        calibration: Calibration of the model.
+        coverage: Coverage of the sets.
+    """
+    joined = [group for group in calibration.groups(coverage) if len(group) > 1]
+    if not joined:
+        return ""
+    said = ", ".join(f"{names[of]} ({len(calibration.scores[of])} known)" for of in sorted(joined[0]))
+    return (
+        f"these classes count together, because {100 * coverage:g} % needs {least_graphs(coverage)} graphs of a class "
+        f"for calibration: {said}"
+    )
+
+
 def with_sets(found: Predictions, calibration: Calibration | None, coverage: float | None) -> Predictions:
     """The predictions of classes with their conformal sets, if a coverage is given. A graph without one has none."""
     if coverage is None or calibration is None or not found.classes:
         return found
-    return found._replace(sets=(1 - found.mean <= calibration.quantiles(coverage)[0], coverage))
+    return found._replace(sets=(1 - found.mean <= torch.from_numpy(calibration.quantiles(coverage)), coverage))
 
 
 def wilson(share: float, count: int) -> tuple[float, float]:
