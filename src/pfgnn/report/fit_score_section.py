@@ -231,7 +231,8 @@ def _plots(fitted: Fitted) -> list[Html]:
         if not curves:
             return []
         alt = "ROC curves of " + ", ".join(curves)
-        said = f"ROC curve, from {fitted.words.graphs} with high probabilities to those with low ones. "
+        of = f" of {next(iter(curves))}" if len(curves) == 1 else ""
+        said = f"ROC curve{of}, from {fitted.words.graphs} with high probabilities to those with low ones. "
         return [figure(inline_svg(plot_roc(curves), "roc"), f"{said}A curve far above the line is good.", alt)]
     plots = []
     for column, name in enumerate(fitted.target_names()[:MOST_TARGETS]):
@@ -255,14 +256,20 @@ def _plots(fitted: Fitted) -> list[Html]:
 
 
 def class_curves(fitted: Fitted) -> dict[str, tuple[Doubles, npt.NDArray[np.bool_]]]:
-    """For each class or label with both answers in the test part: its probabilities, and whether each graph has it."""
+    """For each class or label with both answers in the test part: its probabilities, and whether each graph has it.
+
+    Two classes mirror each other, so only the rarer one of the training part is there.
+    """
     assert fitted.test is not None
     truth, mean = fitted.truth, fitted.test.mean
     found = {}
     if fitted.task.loss in CLASS_LOSSES:
         known = ~np.isnan(truth[:, 0])
-        two = fitted.task.outputs == 2
-        for c, name in list(enumerate(fitted.class_names()))[1 if two else 0 :][:10]:
+        named = list(enumerate(fitted.class_names()))
+        if len(named) == 2:
+            numbers = fitted.dataset.y[fitted.parts["train"], 0].astype(np.float64)
+            named = [named[int(np.nanmean(numbers) <= 0.5)]]
+        for c, name in named[:10]:
             found[name] = (mean[known, c], truth[known, 0] == c)
     else:
         for c, name in enumerate(fitted.target_names()[:MOST_TARGETS]):
