@@ -10,7 +10,17 @@ import pytest
 
 from pfgnn import files
 from pfgnn.errors import InputError, InputTypeError, OutOfMemoryError
-from pfgnn.files import ending, read_json, read_text, reading, text_lines, write_atomically, write_json, write_text
+from pfgnn.files import (
+    check_writable,
+    ending,
+    read_json,
+    read_text,
+    reading,
+    text_lines,
+    write_atomically,
+    write_json,
+    write_text,
+)
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -163,3 +173,12 @@ def test_a_byte_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
 def test_the_ending_of_a_name() -> None:
     names = {"a.csv": ".csv", "a.CSV.gz": ".csv", "b.c.smi": ".smi", "a.gz": "", "a": ""}
     assert {name: ending(Path(name)) for name in names} == names
+
+
+def test_what_cannot_be_written_is_known_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_writable(tmp_path / "new" / "x.csv")
+    with pytest.raises(IsADirectoryError):
+        check_writable(tmp_path)
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
+    with pytest.raises(PermissionError, match=re.escape("x.csv")):
+        check_writable(tmp_path / "new" / "x.csv")

@@ -166,6 +166,20 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def check_writable(path: Path) -> None:
+    """Raise the error of :func:`write_atomically` before there is anything to write, as far as it can be known."""
+    folder = next(above for above in path.absolute().parents if above.exists())
+    if path.is_dir():
+        kind = errno.EISDIR
+    elif not folder.is_dir():
+        kind = errno.ENOTDIR
+    elif not os.access(folder, os.W_OK):
+        kind = errno.EACCES
+    else:
+        return
+    raise OSError(kind, os.strerror(kind), str(path))
+
+
 def _reason(error: Exception) -> str:
     """What is wrong with a file, to complete the sentence "The file must ..., but ...", from any error."""
     message = cut(str(error), LONGEST_REASON) or type(error).__name__

@@ -62,6 +62,30 @@ def test_json_for_programs_leaves_no_other_files(
     assert alone["vertices"] == [{"vertex": 0, "importance": [None] * 3, "error": [None] * 3}]
 
 
+def test_the_picture_is_beside_the_table(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    call(finished, "D?{", "--draws", 2, "--out", "q/x.csv", "--device", "cpu")
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["x.csv", "x.svg"]
+    assert (tmp_path / "q" / "x.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "kind", "said"),
+    [
+        ("x.html", InputError, "out must end in .csv, but it is x.html"),
+        ("taken/x.csv", NotADirectoryError, "Not a directory: 'taken/x.csv'"),
+    ],
+)
+def test_a_wrong_out_is_refused_before_the_model_is_read(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, kind: type[Exception], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pfgnn.experiments.predict.load_run", None)
+    (tmp_path / "taken").touch()
+    with pytest.raises(kind, match=said):
+        call(finished, "D?{", "--out", out)
+
+
 def test_one_vertex_gets_a_sentence(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     printed = call(finished, "@", "--device", "cpu")

@@ -63,9 +63,9 @@ def test_from_a_table_to_intervals(pfgnn: Command, molecules: Path, tmp_path: Pa
     for row in predicted:
         low, high = (float(row[f"predicted length, {end} end of 90 % interval"]) for end in ("lower", "upper"))
         assert low < float(row["predicted length"]) < high
-    (tmp_path / "large.smi").write_text("C" * 40 + "\n")
+    (tmp_path / "large.smi").write_text("C" * 40 + "\n" + "C" * 41 + "\n")
     status, out, err = pfgnn("predict", "model", "large.smi", "--coverage", "0.5", "--device", "cpu")
-    assert "Warning: 1 graph is unlike the training data (graph 0: larger than all training molecules)" in out
+    assert "2 graphs are unlike the training data (larger than all training molecules: 2 graphs, such as graph 0" in out
     assert "50 % interval" in (tmp_path / "predictions.csv").read_text()
     status, out, err = pfgnn("predict", "model", "large.smi", "--coverage", "0.99", "--device", "cpu")
     assert (status, "needs at least 99 graphs for calibration, but there are 10" in err) == (2, True)

@@ -121,7 +121,8 @@ def test_new_elements_are_told(pfgnn: Command, molecules: Path, tmp_path: Path) 
     status, out, err = pfgnn("predict", "model", "new.csv", "--device", "cpu")
     assert status == 0, err
     assert "Predicted 3 graphs," in out
-    assert "Warning: 2 graphs are unlike the training data (graph 0: element Na, " in out
+    assert "Warning: 2 graphs are unlike the training data (" in out
+    assert "element Na: graph 0; " in out
     salt, ethanol, uranium = (row["outside training"] for row in read(tmp_path / "predictions.csv"))
     assert salt.startswith("element Na, ")
     assert ethanol == ""

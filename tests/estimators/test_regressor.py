@@ -135,7 +135,7 @@ def test_interval_and_noise(fitted: PFGNNRegressor) -> None:
 
 def test_larger_graphs_get_a_warning(fitted: PFGNNRegressor) -> None:
     with pytest.warns(
-        UserWarning, match="1 graph is unlike the training data .graph 0: larger than all training graphs"
+        UserWarning, match="1 graph is unlike the training data .larger than all training graphs: graph 0"
     ):
         fitted.predict([nx.path_graph(13)])
 

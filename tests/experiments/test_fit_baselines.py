@@ -107,6 +107,7 @@ def test_a_forest_learns_from_fingerprints(task: Task) -> None:
     found = random_forest(SMILES, dataset, train, test)
     assert found is not None
     assert found.prediction.shape == (10, task.outputs)
+    assert found.molecules == ([30, 27, 30] if task is LABELS else [30])
     simple = constant(dataset, train, 10)
     good, bad = (
         score(task, torch.from_numpy(of.prediction), torch.from_numpy(dataset.y[test])) for of in (found, simple)

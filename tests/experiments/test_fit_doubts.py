@@ -114,8 +114,22 @@ def test_uneven_values_that_can_be_learned(power: float) -> None:
 def test_molecules_in_two_parts() -> None:
     copies = np.arange(60)
     copies[55] = 3
-    [said] = doubts(parts(single_vertices(60), 30, 10, 10, 10), copies)
+    dataset = replace(single_vertices(60), y=np.ones((60, 1)))
+    [said] = doubts(parts(dataset, 30, 10, 10, 10), copies)
     assert said == "1 of 10 test molecules are in the training part too, so the test is too easy"
+
+
+def test_copies_with_different_targets() -> None:
+    """An unknown target differs from none, and two copies with the same target are no conflict."""
+    y = np.arange(60, dtype=np.float64)[:, None]
+    y[4], y[7] = np.nan, y[6]
+    copies = np.arange(60)
+    copies[[2, 3, 5, 7]] = 1, 1, 4, 6
+    said = doubts(parts(replace(single_vertices(60), y=y), 30, 10, 10, 9), copies)
+    assert [one for one in said if "copy" in one] == [
+        "3 molecules have a copy with another target, so no model can be right about all of them; give each molecule "
+        "one target"
+    ]
 
 
 def test_an_accuracy_of_few_graphs_is_not_certain() -> None:

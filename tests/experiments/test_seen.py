@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
 from pfgnn.data import Dataset
 from pfgnn.data.molecules import from_smiles
+from pfgnn.experiments.intervals import Outside
+from pfgnn.experiments.prediction_table import Predictions
 from pfgnn.experiments.seen import Seen, seen_values
 from pfgnn.graphs import Graph
 
@@ -57,3 +60,16 @@ def test_molecules_have_names() -> None:
     assert "bond type TRIPLE" in said[2]
     assert said[3].startswith("unknown element")
     assert said[4] == "larger than all training molecules"
+
+
+def test_each_reason_is_told_once() -> None:
+    outside = Outside()
+    assert outside.say() == ""
+    for first, reasons in ((0, ["", "too large, element U", "element U"]), (3, ["element U, too large", "odd"])):
+        where = torch.arange(first, first + len(reasons))[:, None]
+        zeros = torch.zeros(len(reasons), 1)
+        outside.add(Predictions(zeros, zeros, ["y"], where, outside=reasons))
+    assert outside.say().startswith(
+        "4 graphs are unlike the training data (element U: 3 graphs, such as graph 1; too large: 2 graphs, such as "
+        "graph 1; odd: graph 4), so"
+    )

@@ -178,6 +178,12 @@ def test_a_missing_forest_is_told() -> None:
         assert "scikit-learn" not in said(score_section, given)
 
 
+def test_a_forest_tells_each_target_its_own_number_of_molecules() -> None:
+    given = fitted(NUMBERS)
+    text = said(score_section, replace(given, baselines=[Baseline(FOREST, "trees", given.truth, (30, 17))]))
+    assert text.index("trees of 30 training molecules") < text.index("trees of 17 training molecules")
+
+
 def test_probabilities_of_few_graphs_are_not_judged() -> None:
     given = fitted(CLASSES)
     assert given.test is not None

@@ -4,13 +4,16 @@ import re
 from dataclasses import replace
 
 import numpy as np
-from tests.report.fitted_samples import CLASSES, NUMBERS, fitted
+import pytest
+from tests.report.fitted_samples import CLASSES, NUMBERS, PARTS, fitted
 from tests.report.test_fit_page import read, said
 
 from pfgnn.experiments.fit_baselines import Baseline
+from pfgnn.report.fit_certainty_section import certainty_section
 from pfgnn.report.fit_graph_section import graph_section
 from pfgnn.report.fit_learning_section import learning_section
 from pfgnn.report.fit_page import fit_page
+from pfgnn.report.fit_score_section import score_section
 
 
 def test_the_learning_curves_name_their_units() -> None:
@@ -30,6 +33,21 @@ def test_the_learning_curves_name_their_units() -> None:
     assert "Pale lines are the single values. Strong lines are smoothed: the median of 9 values each." in page
     assert "loss: cross-entropy" in page
     assert "Score in validation" not in page
+
+
+@pytest.mark.parametrize("rare", [0, 1])
+def test_of_two_classes_the_rarer_one_of_the_training_part_is_drawn(rare: int) -> None:
+    given = fitted(CLASSES)
+    assert given.test is not None
+    y = np.where(np.arange(60) % 5, 1 - rare, rare)[:, None]
+    task = replace(CLASSES, outputs=2, targets=("red", "green"))
+    test = given.test._replace(mean=np.eye(2)[y[PARTS["test"], 0]] * 0.8 + 0.1, error=np.full((20, 2), 0.01))
+    given = replace(given, dataset=replace(given.dataset, y=y, task=task), test=test, baselines=[])
+    name, other = task.targets[rare], task.targets[1 - rare]
+    assert f"ROC curve of {name}, from" in said(score_section, given)
+    plot = said(certainty_section, given)
+    assert f"{name}: dots on the line" in plot
+    assert f"{other}: dots on the line" not in plot
 
 
 def test_molecules_are_called_molecules() -> None:

@@ -14,6 +14,7 @@ from pfgnn.cli.console import console, errors, make_table, say
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Model
 from pfgnn.errors import InputError, shown
+from pfgnn.files import check_writable, write_text
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def explain(
         typer.Argument(help="A SMILES, a graph in graph6, or a file as for `predict`; see --number."),
     ],
     out: Annotated[Path | None, typer.Option(help="CSV table to write; by default explanation.csv.")] = None,
-    picture: Annotated[Path | None, typer.Option(help="SVG to write; by default explanation.svg.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="SVG to write; by default beside the table.")] = None,
     number: Annotated[int, typer.Option(min=0, help="Number of the graph in the file, from 0.")] = 0,
     output: Annotated[
         str | None,
@@ -58,8 +59,16 @@ def explain(
     check_draws(draws, particles)
     directory = find_model(directory)
     read_record(directory)
+    if out is not None and out.suffix.lower() != ".csv":
+        raise InputError(f"out must end in .csv, but it is {out}")
     if picture is not None and picture.suffix != ".svg":
         raise InputError(f"picture must end in .svg, but it is {picture}")
+    if not as_json:
+        out = out or Path("explanation.csv")
+        picture = picture or out.with_suffix(".svg")
+    for path in (out, picture):
+        if path is not None:
+            check_writable(path)
 
     use_threads(threads)
     from pfgnn.data.task import CLASS_LOSSES
@@ -67,7 +76,6 @@ def explain(
     from pfgnn.experiments.explanation_table import explanation_csv, explanation_json
     from pfgnn.experiments.one_graph import read_one_graph
     from pfgnn.experiments.predict import load_run
-    from pfgnn.files import write_text
     from pfgnn.report.explanation_drawing import draw_explanation
 
     shown_on = errors if as_json else console
@@ -93,8 +101,6 @@ def explain(
     found = found._replace(smiles=given.smiles, features=features)
     if chosen is None:
         chosen = int(found.prediction.argmax()) if run.task.loss in CLASS_LOSSES else 0
-    if not as_json:
-        out, picture = out or Path("explanation.csv"), picture or Path("explanation.svg")
     texts = {}
     if out is not None:
         texts[out] = explanation_csv(found)

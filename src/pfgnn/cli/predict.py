@@ -79,7 +79,7 @@ def predict(
     use_threads(threads)
     from pfgnn.data.task import CLASS_LOSSES
     from pfgnn.experiments.backbones import import_trusted
-    from pfgnn.experiments.intervals import say_joined, say_no_interval, say_outside, usual_coverage
+    from pfgnn.experiments.intervals import say_joined, say_no_interval, usual_coverage
     from pfgnn.experiments.predict import load_run
     from pfgnn.experiments.prediction_table import class_names, write_table
 
@@ -106,8 +106,7 @@ def predict(
     noted.show()
     if limits := card_limits(directory):
         say(f"Limits of this model: {limits}.")
-    if noted.outside:
-        warned = say_outside(noted.outside, noted.first_outside)
+    if warned := noted.outside.say():
         console.print(f"Warning: {warned}.", markup=False, highlight=False, soft_wrap=True)
     node_level, classes = run.task.level == "node", run.task.loss in CLASS_LOSSES
     what = counted(rows, "node") if node_level else counted(rows - noted.count, "graph")
@@ -148,23 +147,21 @@ def _why_not_calibrated(directory: Path, facts: "Facts") -> str:
 class Noted:
     """What is told of a file: lines that could not be read, and graphs that are unlike the training data.
 
-    The number of both is noted, and the first of them with the reasons.
+    The number of both is noted, with the reasons of the first lines.
     """
 
     def __init__(self) -> None:
-        self.count = self.outside = 0
+        from pfgnn.experiments.intervals import Outside
+
+        self.count = 0
         self.first: list[str] = []
-        self.first_outside: list[tuple[int, str]] = []
+        self.outside = Outside()
 
     def each(self, pieces: "Iterator[Predictions]") -> "Iterator[Predictions]":
         """The pieces, of which this is noted."""
-        from pfgnn.experiments.intervals import outside_rows
-
         for piece in pieces:
             self.count += len(piece.rejects)
-            unlike = outside_rows(piece)
-            self.outside += len(unlike)
-            self.first_outside += unlike[: REJECTS_SHOWN - len(self.first_outside)]
+            self.outside.add(piece)
             for line, reason in piece.rejects[: REJECTS_SHOWN - len(self.first)]:
                 self.first.append(f"line {line}: {reason}")
             yield piece

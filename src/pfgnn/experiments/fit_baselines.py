@@ -45,11 +45,17 @@ class Baseline(NamedTuple):
         name: Its name.
         about: What it is.
         prediction: Predictions of the test graphs as :func:`pfgnn.training.metrics.score` reads them, [R, C].
+        molecules: For each target the number of molecules that it was trained on; empty if that is not told.
     """
 
     name: str
     about: str
     prediction: Doubles
+    molecules: Sequence[int] = ()
+
+    def about_target(self, column: int) -> str:
+        """What it is, for one target."""
+        return f"{self.about} of {self.molecules[column]} training molecules" if self.molecules else self.about
 
 
 def make_baselines(
@@ -179,4 +185,4 @@ def random_forest(
         chosen = np.random.default_rng(seed).choice(chosen, MOST_MOLECULES, replace=False)
     known, new = ([smiles[graph] for graph in graphs.tolist()] for graphs in (chosen, test))
     prediction = forest.fit(known, dataset.y[chosen]).predict(new)
-    return Baseline(FOREST, f"{forest.about} of {len(chosen)} training molecules", prediction)
+    return Baseline(FOREST, forest.about, prediction, (~np.isnan(dataset.y[chosen])).sum(0).tolist())

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pfgnn.data.arrays import Array
+from pfgnn.data.copies import conflicts
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.split_column import names_parts
 from pfgnn.data.task import Task
@@ -46,6 +47,11 @@ def doubts(dataset: Dataset, copies: IntArray | None = None) -> list[str]:
     if held >= needed and dataset.task.loss == "l1":
         found += _without_interval(dataset)
     found += [*_rare_classes(dataset), *_alike_classes(dataset.task), *_odd_numbers(dataset)]
+    if copies is not None and (wrong := conflicts(copies, dataset.y)):
+        found.append(
+            f"{wrong} molecules have a copy with another target, so no model can be right about all of them; give each "
+            "molecule one target"
+        )
     test = dataset.splits.get("test")
     if copies is not None and test is not None:
         twice = int(np.isin(copies[test], copies[dataset.splits["train"]]).sum())

@@ -1,7 +1,7 @@
 """Intervals beside the predictions of a model that was calibrated."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 
@@ -11,7 +11,7 @@ from pfgnn.experiments.calibration import Calibration, check_coverage, least_gra
 from pfgnn.experiments.prediction_table import Predictions
 
 COVERAGE = 0.9  # if the user asks for none
-NAMED = 5  # graphs that a warning names
+NAMED = 5  # reasons that a warning names
 Z = 1.959964  # two-sided 95 % of a normal distribution
 
 
@@ -116,20 +116,31 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def outside_rows(found: Predictions) -> list[tuple[int, str]]:
-    """The number of each graph that is unlike all training graphs, and why."""
-    graphs = found.where[:, 0].tolist()
-    return [(graph, why) for graph, why in zip(graphs, found.outside or (), strict=found.outside is not None) if why]
+class Outside:
+    """Which graphs are unlike all training graphs, counted by the reason."""
 
+    def __init__(self) -> None:
+        self.graphs = 0
+        self.reasons: dict[str, tuple[int, int]] = {}  # the first graph, and how many there are
 
-def say_outside(graphs: int, first: Sequence[tuple[int, str]]) -> str:
-    """The warning about graphs that are unlike all training graphs.
+    def add(self, found: Predictions) -> None:
+        """Count the graphs of some predictions."""
+        for graph, why in zip(found.where[:, 0].tolist(), found.outside or (), strict=found.outside is not None):
+            if why:
+                self.graphs += 1
+                for reason in why.split(", "):
+                    first, count = self.reasons.get(reason, (graph, 0))
+                    self.reasons[reason] = (first, count + 1)
 
-    Args:
-        graphs: Number of these graphs.
-        first: The number of the first ones, and why.
-    """
-    which = "1 graph is" if graphs == 1 else f"{graphs} graphs are"
-    named = "; ".join(f"graph {graph}: {why}" for graph, why in first[:NAMED])
-    more = f"; and {graphs - NAMED} more" if graphs > NAMED else ""
-    return f"{which} unlike the training data ({named}{more}), so predictions and intervals may be far off there"
+    def say(self) -> str:
+        """The warning about these graphs; "" if there are none. The most frequent reasons come first."""
+        if not self.graphs:
+            return ""
+        which = "1 graph is" if self.graphs == 1 else f"{self.graphs} graphs are"
+        order = sorted(self.reasons.items(), key=lambda item: -item[1][1])
+        named = "; ".join(
+            f"{why}: graph {first}" if count == 1 else f"{why}: {count} graphs, such as graph {first}"
+            for why, (first, count) in order[:NAMED]
+        )
+        more = f"; and {len(order) - NAMED} more reasons" if len(order) > NAMED else ""
+        return f"{which} unlike the training data ({named}{more}), so predictions and intervals may be far off there"

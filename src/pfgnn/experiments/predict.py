@@ -18,7 +18,7 @@ from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.draw_mean import MeanOfDraws
 from pfgnn.experiments.finished_run import load_weights
 from pfgnn.experiments.given_graphs import GivenGraph, pack_graphs
-from pfgnn.experiments.intervals import check_intervals, outside_rows, say_outside, with_intervals, with_sets
+from pfgnn.experiments.intervals import Outside, check_intervals, with_intervals, with_sets
 from pfgnn.experiments.model_folder import read_facts
 from pfgnn.experiments.needs import Needs
 from pfgnn.experiments.new_graphs import NewGraphs, open_source
@@ -110,8 +110,10 @@ class TrainedRun:
         packed = pack_graphs(graphs, self.needs)
         given = _whole(self.needs.fit(packed, "graphs"))._replace(outside=self.needs.outside(packed))
         found = self._with_coverage(self._predict(given, self.draws(draws, seed), particles), coverage)
-        if reasons := outside_rows(found):
-            warnings.warn(say_outside(len(reasons), reasons), stacklevel=2)
+        outside = Outside()
+        outside.add(found)
+        if said := outside.say():
+            warnings.warn(said, stacklevel=2)
         return found
 
     def prepare(self, graphs: Iterable[GivenGraph] | Dataset) -> Dataset:

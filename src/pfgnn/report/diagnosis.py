@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pfgnn.data.copies import conflicting, copies
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.shards import Shards
 from pfgnn.graphs.arrays import IntArray, run_starts
@@ -18,8 +19,6 @@ from pfgnn.report.target_checks import (
     Difference,
     Leak,
     best_scores,
-    conflicting,
-    copies,
     leaks,
     target_differences,
 )

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pfgnn.data.copies import conflicts
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import CLASS_LOSSES
@@ -11,7 +12,6 @@ from pfgnn.report.fit_numbers import decimals, fixed
 from pfgnn.report.fit_plots import plain, plot_histogram
 from pfgnn.report.fitted import Fitted
 from pfgnn.report.html import Html, element, figure, inline_svg, table
-from pfgnn.report.target_checks import conflicts
 
 MOST_REJECTS = 50  # that are listed
 

@@ -46,7 +46,7 @@ def score_section(fitted: Fitted) -> list[Html]:
     if fitted.test is None:
         said = f"No {words.graphs} were held out for a test, so nothing is known about new {words.graphs}."
         return [head, element("p", said)]
-    targets, models, scored = fitted.targets, _models(fitted), score_models(fitted)
+    targets, scored = fitted.targets, score_models(fitted)
     shown = targets[:MOST_TARGETS]
     leads = [*_mean_lead(scored), *(_lead(fitted, target, scored[target.name]) for target in shown)]
     if len(targets) > len(shown):
@@ -56,7 +56,7 @@ def score_section(fitted: Fitted) -> list[Html]:
         lead = [element("ul", *(element("li", *of) for of in leads), class_="lead")]
     several = [target.name if len(targets) > 1 else "" for target in shown]
     tables = [
-        _table(models, scored[target.name], name)
+        _table(_models(fitted, target), scored[target.name], name)
         for target, name in zip(shown, several, strict=True)
         if scored[target.name][OWN]
     ]
@@ -65,23 +65,26 @@ def score_section(fitted: Fitted) -> list[Html]:
         *lead,
         *tables,
         *([_meaning(fitted, scored[shown[0].name][OWN])] if tables else []),
-        *_further(models, targets[MOST_TARGETS:], scored),
+        *_further(targets[MOST_TARGETS:], scored),
         *_backbone(fitted),
         *(element("p", NO_FOREST, class_="note") for _ in range(lacks_forest(fitted))),
         element("div", *_plots(fitted), *_confusion(fitted), class_="figures sided"),
     ]
 
 
-def _models(fitted: Fitted) -> list[Model]:
+def _models(fitted: Fitted, target: Target) -> list[Model]:
+    """This model and the simple ones, as they are told of one target."""
     assert fitted.test is not None
     own = (OWN, "the model of this folder", as_scores(fitted.test.mean, fitted.task))
-    return [own, *((model.name, model.about, model.prediction) for model in fitted.baselines)]
+    return [own, *((model.name, model.about_target(target.column), model.prediction) for model in fitted.baselines)]
 
 
 def score_models(fitted: Fitted) -> dict[str, dict[str, list[Scored]]]:
     """The scores of this model and of the simple ones on the test part, by target and by model."""
     return {
-        target.name: {name: score_target(target, prediction, fitted.truth) for name, _, prediction in _models(fitted)}
+        target.name: {
+            name: score_target(target, prediction, fitted.truth) for name, _, prediction in _models(fitted, target)
+        }
         for target in fitted.targets
     }
 
@@ -183,22 +186,21 @@ def _meaning(fitted: Fitted, own: Sequence[Scored]) -> Html:
     )
 
 
-def _further(
-    models: Sequence[Model], targets: Sequence[Target], scored: Mapping[str, Mapping[str, Sequence[Scored]]]
-) -> list[Html]:
+def _further(targets: Sequence[Target], scored: Mapping[str, Mapping[str, Sequence[Scored]]]) -> list[Html]:
     """One table with the main metric of all targets that have no table of their own."""
+    models = list(next(iter(scored.values())))
     rows = []
     for target in targets:
         own = scored[target.name][OWN]
         if own:
             places = metric_decimals(own[0].name, own[0].value)
-            of = (_value(scored[target.name][model], own[0].name, places) for model, _, _ in models)
+            of = (_value(values, own[0].name, places) for values in scored[target.name].values())
             rows.append([target.name, SHORT[own[0].name], *of])
         else:
             rows.append([target.name, "too few to score", *("–" for _ in models)])
     if not rows:
         return []
-    return [table(["target", "metric", *(model for model, _, _ in models)], rows, "The other targets")]
+    return [table(["target", "metric", *models], rows, "The other targets")]
 
 
 def _backbone(fitted: Fitted) -> list[Html]:
@@ -229,7 +231,8 @@ def _plots(fitted: Fitted) -> list[Html]:
         if not curves:
             return []
         alt = "ROC curves of " + ", ".join(curves)
-        said = f"ROC curve, from {fitted.words.graphs} with high probabilities to those with low ones. "
+        of = f" of {next(iter(curves))}" if len(curves) == 1 else ""
+        said = f"ROC curve{of}, from {fitted.words.graphs} with high probabilities to those with low ones. "
         return [figure(inline_svg(plot_roc(curves), "roc"), f"{said}A curve far above the line is good.", alt)]
     plots = []
     for column, name in enumerate(fitted.target_names()[:MOST_TARGETS]):
@@ -253,14 +256,20 @@ def _plots(fitted: Fitted) -> list[Html]:
 
 
 def class_curves(fitted: Fitted) -> dict[str, tuple[Doubles, npt.NDArray[np.bool_]]]:
-    """For each class or label with both answers in the test part: its probabilities, and whether each graph has it."""
+    """For each class or label with both answers in the test part: its probabilities, and whether each graph has it.
+
+    Two classes mirror each other, so only the rarer one of the training part is there.
+    """
     assert fitted.test is not None
     truth, mean = fitted.truth, fitted.test.mean
     found = {}
     if fitted.task.loss in CLASS_LOSSES:
         known = ~np.isnan(truth[:, 0])
-        two = fitted.task.outputs == 2
-        for c, name in list(enumerate(fitted.class_names()))[1 if two else 0 :][:10]:
+        named = list(enumerate(fitted.class_names()))
+        if len(named) == 2:
+            numbers = fitted.dataset.y[fitted.parts["train"], 0].astype(np.float64)
+            named = [named[int(np.nanmean(numbers) <= 0.5)]]
+        for c, name in named[:10]:
             found[name] = (mean[known, c], truth[known, 0] == c)
     else:
         for c, name in enumerate(fitted.target_names()[:MOST_TARGETS]):

@@ -1,4 +1,4 @@
-"""The targets of a dataset beside the classes of its graphs: differences, best scores, conflicts and leaks."""
+"""The targets of a dataset beside the classes of its graphs: differences, best scores and leaks."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from pfgnn.data.arrays import Array, rows_of
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.shards import Shards
-from pfgnn.graphs.arrays import IntArray, run_starts
+from pfgnn.graphs.arrays import IntArray
 from pfgnn.report.best_scores import best_score
 from pfgnn.report.survey import Survey
 
@@ -125,38 +125,6 @@ def best_scores(dataset: Dataset | Shards, found: Survey) -> tuple[Best, ...]:
         constant = best_score(dataset.task, y, np.zeros(len(rows), dtype=np.int64))
         scores.append(Best(name, len(rows), constant, best_score(dataset.task, y, wl_groups[rows]), exact))
     return tuple(scores)
-
-
-def copies(classes: IntArray) -> tuple[tuple[int, ...], ...]:
-    """The numbers of isomorphic graphs, from 0, for each class that has several.
-
-    Args:
-        classes: Number of each graph's isomorphism class, shape [G].
-    """
-    order = np.argsort(classes, kind="stable")
-    groups = np.split(order, run_starts(classes[order])[1:])
-    return tuple(sorted(tuple(group.tolist()) for group in groups if len(group) > 1))
-
-
-def conflicting(classes: IntArray, y: Array) -> tuple[tuple[int, ...], ...]:
-    """The groups of :func:`copies` whose known targets differ.
-
-    Args:
-        classes: Number of each graph's isomorphism class, shape [G].
-        y: Targets of the graphs, shape [G, C].
-    """
-    known = y.astype(float)
-
-    def differ(group: tuple[int, ...]) -> bool:
-        rows = known[list(group)]
-        return bool((np.fmin.reduce(rows) < np.fmax.reduce(rows)).any())
-
-    return tuple(group for group in copies(classes) if differ(group))
-
-
-def conflicts(classes: IntArray, y: Array) -> int:
-    """Number of graphs that have an isomorphic copy with another known target."""
-    return sum(map(len, conflicting(classes, y)))
 
 
 def leaks(dataset: Dataset | Shards, classes: IntArray) -> tuple[Leak, ...]:
