@@ -1,7 +1,7 @@
 """Intervals beside the predictions of a model that was calibrated."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 
