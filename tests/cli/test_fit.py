@@ -151,7 +151,12 @@ def test_other_files(pfgnn: Command, tmp_path: Path) -> None:
     assert {row["true class"] for row in read(tmp_path / "graphs-model" / "test_predictions.csv")} == {"path", "ring"}
     status, out, err = pfgnn("predict", "graphs-model", "graphs.g6", "--device", "cpu")
     assert status == 0, err
-    assert "The sets hold the true class of 90 % of the graphs of each class" in " ".join(out.split())
+    assert "But path (5 graphs) and ring (5 graphs) count together, because a class needs 9 graphs" in " ".join(
+        out.split()
+    )
+    status, out, err = pfgnn("predict", "graphs-model", "graphs.g6", "--coverage", "0.8", "--device", "cpu")
+    assert "The sets hold the true class of 80 % of the graphs of each class, if they are like" in " ".join(out.split())
+    status, out, err = pfgnn("predict", "graphs-model", "graphs.g6", "--device", "cpu")
     rows = read(tmp_path / "predictions.csv")
     assert list(rows[0])[1:4:2] == ["predicted class", "probability of path"]
     for row in rows:

@@ -114,16 +114,16 @@ def predict(
     say("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
     hold = "sets hold the true class" if classes else "intervals hold the true value"
     if chosen is not None:
-        by_class = classes and run.calibration is not None and run.calibration.by_class
-        of_what = "the graphs of each class" if by_class else "the graphs"
-        say(f"The {hold} of {100 * chosen:g} % of {of_what}, if they are like those of the fit.")
-        if by_class and run.calibration is not None:
-            if few := say_joined(class_names(run.task), run.calibration, chosen):
-                say(f"But {few}.")
+        of_what, but = "the graphs", ""
+        if run.calibration is not None and run.calibration.by_class:
+            but = say_joined(class_names(run.task), run.calibration, chosen)
+            of_what = "the graphs" if but else "the graphs of each class"
         elif run.calibration is not None and not classes:
             known = {name: len(of) for name, of in zip(run.names, run.calibration.scores, strict=True)}
-            if few := say_no_interval(known, chosen):
-                say(f"But {few}.")
+            but = say_no_interval(known, chosen)
+        say(f"The {hold} of {100 * chosen:g} % of {of_what}, if they are like those of the fit.")
+        if but:
+            say(f"But {but}.")
     elif why_none:
         kind = "sets of classes" if classes else "intervals"
         console.print(f"There are no {kind}: {why_none}.", markup=False, highlight=False, soft_wrap=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from pfgnn.data.task import CLASS_LOSSES, Task
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, counted
 from pfgnn.experiments.calibration import Calibration, check_coverage, least_graphs
 from pfgnn.experiments.prediction_table import Predictions
 
@@ -80,20 +80,20 @@ def say_no_interval(targets: Mapping[str, int], coverage: float) -> str:
 
 
 def say_joined(names: Sequence[str], calibration: Calibration, coverage: float) -> str:
-    """Which classes count together, because each has too few graphs for calibration; "" if each counts by itself.
+    """Which classes count together, because some have too few graphs for calibration; "" if each counts by itself.
 
     Args:
         names: Names of the classes.
         calibration: Calibration of the model.
         coverage: Coverage of the sets.
     """
-    joined = [group for group in calibration.groups(coverage) if len(group) > 1]
+    joined = next((group for group in calibration.groups(coverage) if len(group) > 1), [])
     if not joined:
         return ""
-    said = ", ".join(f"{names[of]} ({len(calibration.scores[of])} known)" for of in sorted(joined[0]))
+    said = " and ".join(f"{names[of]} ({counted(len(calibration.scores[of]), 'graph')})" for of in joined)
     return (
-        f"these classes count together, because {100 * coverage:g} % needs {least_graphs(coverage)} graphs of a class "
-        f"for calibration: {said}"
+        f"{said} count together, because a class needs {least_graphs(coverage)} graphs for calibration; so of a rare "
+        "one far fewer may be held"
     )
 
 
