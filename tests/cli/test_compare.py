@@ -12,6 +12,7 @@ from pfgnn.cli.app import app
 from pfgnn.errors import InputError
 from pfgnn.experiments.compare import compare_graphs
 from pfgnn.graphs import Graph, circulant, disjoint_union, to_graph6
+from pfgnn.report.exact_search import Found, Searcher
 
 RING, TRIANGLES = circulant(6, [1]), disjoint_union(circulant(3, [1]), circulant(3, [1]))
 
@@ -40,6 +41,30 @@ def test_a_copy_is_not_told_apart(tmp_path: Path) -> None:
     assert (found["told_apart"], found["isomorphic"]) == (False, True)
     assert [row["steps"] for row in found["evidence"]] == [0, 1, 2]
     assert [row["particles"] for row in found["evidence"]] == [1, 6, 36]
+
+
+@pytest.mark.parametrize(
+    ("other", "found", "answer"),
+    [
+        (TRIANGLES, (b"a", b"a"), "no answer, because the exact search took too long; see --seconds."),
+        (TRIANGLES, (b"a", b"b"), "they are not isomorphic."),
+        (TRIANGLES, (b"a", None), "no answer, because the exact search took too long; see --seconds."),
+        (circulant(7, [1]), (None, None), "they are not isomorphic."),
+        (circulant(6, [1, 2]), (None, None), "they are not isomorphic."),
+    ],
+)
+def test_what_is_known_without_the_exact_search(
+    other: Graph,
+    found: tuple[bytes | None, bytes | None],
+    answer: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left = iter(Found(wl_certificate=of, missing="time") for of in found)
+    monkeypatch.setattr(Searcher, "__call__", lambda self, graph: next(left))
+    both = write(tmp_path / "a.g6", RING, other)
+    done = CliRunner().invoke(app, ["compare", str(both), "--steps", "0"])
+    assert done.stdout.splitlines()[-1] == f"Exact search: {answer}"
 
 
 @pytest.mark.parametrize("number", [1, 3])
