@@ -22,7 +22,7 @@ from pfgnn.training.distinguish import COLUMNS, PUBLISHED, hotelling, paired_t2,
 from pfgnn.training.evaluate import Forward
 
 WIDTH, ROUNDS = 32, 16  # of the colour refinement
-NUMBERS_AT_ONCE = 2**25  # embeddings of a batch, 128 MB in float32
+NUMBERS_AT_ONCE = 2**25  # in the embeddings that are refined at once, 128 MB in float32
 
 
 class Evidence(NamedTuple):
@@ -146,7 +146,8 @@ def compare_with(
         progress(done, total)
 
     progress(0, total)
-    sampler = Sampler(Forward(model, devices), dataset, min(size, draws), seed, advance)
+    forward = Forward(model, devices, chunk=max(1, NUMBERS_AT_ONCE // (n * WIDTH)))
+    sampler = Sampler(forward, dataset, min(size, draws), seed, advance)
     return compare_samples(sampler, steps, K, draws, limit, controls)
 
 
