@@ -12,7 +12,7 @@ from torch import Tensor
 from typer.testing import CliRunner
 
 from pfgnn.cli.app import app
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, OutOfMemoryError
 from pfgnn.experiments import compare as comparing
 from pfgnn.experiments.compare import compare_graphs, same_labels
 from pfgnn.graphs import Graph, circulant, disjoint_union, to_graph6
@@ -127,6 +127,17 @@ def test_the_particles_of_a_large_graph_are_computed_in_chunks(monkeypatch: pyte
 
     monkeypatch.setattr(ColourRefinement, "forward", watched)
     assert t2(2) == pytest.approx(t2(5), rel=1e-3)
+
+
+def test_too_little_memory_names_the_particles(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **named: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(ColourRefinement, "forward", wraps(ColourRefinement.forward)(full))
+    with pytest.raises(
+        OutOfMemoryError, match=r"but 1 of them in a graph of 6 vertices do not; a smaller number \(--particles\)"
+    ):
+        list(compare_graphs(RING, TRIANGLES, steps=0))
 
 
 @pytest.mark.parametrize("level", [0.0, 2.0, float("nan")])

@@ -9,7 +9,7 @@ import numpy as np
 from pfgnn.argument_checks import check_positive, checked
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, OutOfMemoryError, out_of_memory
 from pfgnn.experiments.build import build_model, describe
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.pair_test import Sampler
@@ -148,7 +148,15 @@ def compare_with(
     progress(0, total)
     forward = Forward(model, devices, chunk=max(1, NUMBERS_AT_ONCE // (n * WIDTH)))
     sampler = Sampler(forward, dataset, min(size, draws), seed, advance)
-    return compare_samples(sampler, steps, K, draws, limit, controls)
+    try:
+        return compare_samples(sampler, steps, K, draws, limit, controls)
+    except Exception as error:
+        if not out_of_memory(error):
+            raise
+        raise OutOfMemoryError(
+            f"particles must fit into the memory, but {K} of them in a graph of {n} vertices do not; a smaller "
+            "number (--particles) needs less"
+        ) from error
 
 
 def compare_samples(
