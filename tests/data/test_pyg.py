@@ -177,6 +177,8 @@ def test_one_way_edges_get_one_warning() -> None:
 
 @pytest.mark.parametrize("name", ["edge_weight", "edge_type"])
 def test_features_of_edges_with_another_name_get_a_warning(name: str) -> None:
-    with pytest.warns(UserWarning, match=rf"^{name} of graph 1 is not used, .* data.edge_attr = data.{name}\[:, None\]"):
+    with pytest.warns(
+        UserWarning, match=rf"^{name} of graph 1 is not used, .* data.edge_attr = data.{name}\[:, None\]"
+    ):
         made = Dataset.from_pyg([graph(), graph(**{name: torch.ones(4)})])
     assert made.edge_attr is None
