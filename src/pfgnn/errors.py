@@ -79,7 +79,7 @@ def nearest(name: object, names: Iterable[str]) -> str | None:
 
 def is_bug(error: Exception) -> bool:
     """Whether an error is a bug: neither a PFGNNError, nor an OSError, nor a lack of memory."""
-    return not isinstance(error, PFGNNError | OSError) and not _out_of_memory(error)
+    return not isinstance(error, PFGNNError | OSError) and not out_of_memory(error)
 
 
 def explain(error: Exception) -> str:
@@ -90,12 +90,12 @@ def explain(error: Exception) -> str:
     if isinstance(error, OSError):
         said = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or message
         return cut(said, LONGEST_MESSAGE)
-    if _out_of_memory(error):
+    if out_of_memory(error):
         return f"there is too little memory: {message}" if message else "there is too little memory"
     return f"this is a bug in pfgnn ({type(error).__name__}: {message})"
 
 
-def _out_of_memory(error: Exception) -> bool:
+def out_of_memory(error: Exception) -> bool:
     """Whether Python, numpy or torch ran out of memory. On a CPU only the message of torch's error says so."""
     torch = sys.modules.get("torch")
     on_device = torch is not None and isinstance(error, torch.OutOfMemoryError)

@@ -1,17 +1,24 @@
 """The command compare: what PF-GNN says about two graphs, beside the exact answer."""
 
 import json
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.cli.process import pfgnn
+from torch import Tensor
 from typer.testing import CliRunner
 
 from pfgnn.cli.app import app
-from pfgnn.errors import InputError
-from pfgnn.experiments.compare import compare_graphs
+from pfgnn.errors import InputError, OutOfMemoryError
+from pfgnn.experiments import compare as comparing
+from pfgnn.experiments.compare import compare_graphs, same_labels
 from pfgnn.graphs import Graph, circulant, disjoint_union, to_graph6
+from pfgnn.model.colours import ColourRefinement
+from pfgnn.report.exact_search import Found, Searcher
+from pfgnn.training.devices import open_devices
 
 RING, TRIANGLES = circulant(6, [1]), disjoint_union(circulant(3, [1]), circulant(3, [1]))
 
@@ -40,6 +47,30 @@ def test_a_copy_is_not_told_apart(tmp_path: Path) -> None:
     assert (found["told_apart"], found["isomorphic"]) == (False, True)
     assert [row["steps"] for row in found["evidence"]] == [0, 1, 2]
     assert [row["particles"] for row in found["evidence"]] == [1, 6, 36]
+
+
+@pytest.mark.parametrize(
+    ("other", "found", "answer"),
+    [
+        (TRIANGLES, (b"a", b"a"), "no answer, because the exact search took too long; see --seconds."),
+        (TRIANGLES, (b"a", b"b"), "they are not isomorphic."),
+        (TRIANGLES, (b"a", None), "no answer, because the exact search took too long; see --seconds."),
+        (circulant(7, [1]), (None, None), "they are not isomorphic."),
+        (circulant(6, [1, 2]), (None, None), "they are not isomorphic."),
+    ],
+)
+def test_what_is_known_without_the_exact_search(
+    other: Graph,
+    found: tuple[bytes | None, bytes | None],
+    answer: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left = iter(Found(wl_certificate=of, missing="time") for of in found)
+    monkeypatch.setattr(Searcher, "__call__", lambda self, graph: next(left))
+    both = write(tmp_path / "a.g6", RING, other)
+    done = CliRunner().invoke(app, ["compare", str(both), "--steps", "0"])
+    assert done.stdout.splitlines()[-1] == f"Exact search: {answer}"
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -74,6 +105,39 @@ def test_a_mark_reaches_all_of_a_long_ring() -> None:
     ring, rings = circulant(80, [1]), disjoint_union(circulant(40, [1]), circulant(40, [1]))
     found = list(compare_graphs(ring, rings, steps=1, particles=2, draws=16, device="cpu"))
     assert [of.told_apart for of in found] == [False, True]
+
+
+def test_the_particles_of_a_large_graph_are_computed_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    forward = ColourRefinement.forward
+
+    @wraps(forward)
+    def watched(self: ColourRefinement, x: Tensor, *rest: Any, **named: Any) -> Tensor:
+        sizes.append(x.numel())
+        return forward(self, x, *rest, **named)
+
+    def t2(particles: int) -> float:
+        """With memory for so many particles."""
+        monkeypatch.setattr(comparing, "NUMBERS_AT_ONCE", 6 * particles * comparing.WIDTH)
+        sizes.clear()
+        found = comparing.compare_with(same_labels([RING, TRIANGLES]), 2, 5, 16, 1.0, 0, open_devices("cpu"))
+        assert max(sizes) == comparing.NUMBERS_AT_ONCE
+        return found.t2
+
+    monkeypatch.setattr(ColourRefinement, "forward", watched)
+    assert t2(2) == pytest.approx(t2(5), rel=1e-3)
+
+
+def test_too_little_memory_names_the_particles(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **named: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(ColourRefinement, "forward", wraps(ColourRefinement.forward)(full))
+    with pytest.raises(
+        OutOfMemoryError, match=r"but 1 of them in a graph of 6 vertices do not; a smaller number \(--particles\)"
+    ):
+        list(compare_graphs(RING, TRIANGLES, steps=0))
 
 
 @pytest.mark.parametrize("level", [0.0, 2.0, float("nan")])

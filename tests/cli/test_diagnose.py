@@ -41,6 +41,15 @@ def test_graphs_without_labels(tmp_path: Path) -> None:
     assert "target" not in done.stdout
 
 
+def test_sentences_are_not_broken_in_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "one.g6").write_text(f"{to_graph6(RING)}\nno graph\n")
+    done = pfgnn("diagnose", "one.g6", "--on-error", "skip", "--processes", 1, cwd=tmp_path)
+    verdict, skipped = done.stdout.splitlines()[-2:]
+    assert verdict.startswith("1-WL tells all graphs apart")
+    assert skipped.startswith("1 line was left out")
+    assert skipped.endswith("graphs that were read.")
+
+
 @pytest.mark.slow
 def test_a_table_of_molecules(tmp_path: Path) -> None:
     pytest.importorskip("rdkit", reason="needs the extra chem")

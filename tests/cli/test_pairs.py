@@ -28,7 +28,9 @@ def test_a_trained_model_reads_all_marks_at_once(options: tuple[object, ...], co
     ("options", "sentence"),
     [
         (["--out", "pairs.txt"], "out must end in .json, but it is pairs.txt"),
-        (["--out", "pairs.json", "--limit", "--train", "4"], "--limit trains nothing, so --train must not be given"),
+        (["--out", "pairs.json", "--limit", "--train", "4"], "--limit draws and trains nothing, so --train must not"),
+        (["--out", "pairs.json", "--limit", "--seeds", "1"], "--limit draws and trains nothing, so --seeds must not"),
+        (["--out", "pairs.json", "--policy", "uniform"], "--policy must be given with --train, but it is uniform"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: list[str], sentence: str) -> None:

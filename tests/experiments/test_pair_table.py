@@ -1,6 +1,8 @@
 """All pairs of a dataset are compared, in as many calls as it takes, and counted by category with their controls."""
 
 import json
+import os
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ from pfgnn.data.task import Task
 from pfgnn.errors import InputError
 from pfgnn.experiments.pair_table import Settings, compare_limits, compare_pairs, count_controls, summarise
 from pfgnn.experiments.pair_training import Policy, train_and_compare
+from pfgnn.experiments.run_lock import Holder
 from pfgnn.graphs import Graph, circulant, disjoint_union
 from pfgnn.graphs.strongly_regular import sr25
 from pfgnn.training.devices import open_devices
@@ -88,6 +91,25 @@ def test_a_call_goes_on_where_the_last_one_stopped(dataset: Dataset, tmp_path: P
     again = compare_pairs(dataset, out, two, "cpu")
     without = [[{**row, "seconds": 0} for row in record["comparisons"]] for record in (first, again)]
     assert without[0] == without[1]
+
+
+def test_one_process_at_a_time_writes_a_record(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pfgnn.experiments.run_lock.ATTEMPTS", 1)
+    out = tmp_path / "pairs.json"
+    by = rf"process {os.getpid()} on \S+, which began at \S+ \S+, writes it; wait for it or stop it"
+
+    def meanwhile(done: int, total: int) -> None:
+        with pytest.raises(InputError, match=rf"pairs\.json must not be in use, but {by}"):
+            compare_limits(dataset, out, steps=0)
+
+    assert len(compare_limits(dataset, out, steps=0, progress=meanwhile)["comparisons"]) == 4
+    assert list(tmp_path.iterdir()) == [out]
+    dead = json.dumps(asdict(replace(Holder(), process=os.getppid())))  # of a process that no longer locks the file
+    (tmp_path / "pairs.json.lock").write_text(dead)
+    compare_limits(dataset, out, steps=0)
+    assert list(tmp_path.iterdir()) == [out]
 
 
 def test_a_pair_counts_only_if_every_seed_tells_it_apart_and_no_control_does(dataset: Dataset) -> None:

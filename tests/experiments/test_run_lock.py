@@ -183,7 +183,7 @@ def test_who_lost_his_lock_is_told_and_leaves_it_alone(tmp_path: Path, removed: 
         while not lock._lost and time.monotonic() < deadline:
             time.sleep(0.01)
         what = "it was removed" if removed else "process 1 on elsewhere, .* took it over"
-        with pytest.raises(ValueError, match=rf"run\.lock must belong to the run that trains here, but {what}"):
+        with pytest.raises(ValueError, match=rf"run\.lock must belong to this process, but {what}"):
             lock.check()
     assert removed or path.read_text() == ELSEWHERE
 

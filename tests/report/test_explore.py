@@ -11,7 +11,9 @@ import pytest
 from tests.cli.process import pfgnn
 from tests.experiments.run_samples import packed, small
 from tests.report.explore_samples import hexagon_and_triangles, page_of
+from typer.testing import CliRunner
 
+from pfgnn.cli.app import app
 from pfgnn.data import Dataset
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.particle_paths import particle_paths
@@ -134,6 +136,15 @@ def test_a_run_adds_its_particles(tmp_path: Path) -> None:
     samples, _ = read_samples(tmp_path / "one.smi", 1)
     with pytest.raises(ValueError, match="it is read as graph6, because the run was not trained on molecules"):
         walk_all(load_run(tmp_path / "run", "cpu"), samples)
+
+
+def test_a_run_computes_with_as_many_threads_as_other_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int | None] = []
+    monkeypatch.setattr("pfgnn.cli.explore.use_threads", given.append)
+    (tmp_path / "one.g6").write_text(f"{to_graph6(csl())}\n")
+    options = ["--run", "csl", "--out", str(tmp_path / "page.html")]
+    assert CliRunner().invoke(app, ["explore", str(tmp_path / "one.g6"), *options]).exit_code == 0
+    assert given == [None]
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ def compare(
 
     Nothing is trained: the backbone is exact colour refinement, and the readout is random.
     """
-    from pfgnn.report.exact_search import Searcher, why_missing
+    from pfgnn.report.exact_search import Searcher, are_isomorphic, why_missing
     from pfgnn.report.inspection import read_files
 
     found, total = read_files(paths, 2)
@@ -74,8 +74,7 @@ def compare(
         for graph in (left, right):
             exact.append(search(graph))
             bar.advance(task)
-    missing = exact[0].missing or exact[1].missing
-    isomorphic = None if missing else exact[0].certificate == exact[1].certificate
+    isomorphic = are_isomorphic(left, right, *exact)
     told_apart = evidence[-1].told_apart
     if json:
         rows = [{**of._asdict(), "told_apart": of.told_apart} for of in evidence]
@@ -86,6 +85,6 @@ def compare(
     how = "tells them apart with" if told_apart else "does not tell them apart with up to"
     say(f"PF-GNN {how} {marks}.")
     answer = f"they are {'' if isomorphic else 'not '}isomorphic"
-    if missing:
+    if isomorphic is None and (missing := exact[0].missing or exact[1].missing):
         answer = f"no answer, because {why_missing(missing)}{'; see --seconds' if missing == 'time' else ''}"
     say(f"Exact search: {answer}.")

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import Json, console, errors, make_table, print_json
+from pfgnn.cli.console import Json, console, errors, make_table, print_json, say
 from pfgnn.errors import counted
 
 if TYPE_CHECKING:
@@ -71,13 +71,13 @@ def diagnose(
             for line in lines:
                 table.add_row(escape(line.what), escape(line.found))
     console.print(table)
-    console.print(verdict(found), markup=False, highlight=False)
+    say(verdict(found))
     if skipped:
         left = "was left out: it" if skipped == 1 else "were left out: they"
         said = f"{counted(skipped, 'line')} {left} could not be read. Numbers count the graphs that were read."
-        console.print(said, markup=False, highlight=False)
+        say(said)
     if out is not None:
-        console.print(f"Wrote {out}.", markup=False, soft_wrap=True)
+        say(f"Wrote {out}.")
 
 
 @contextmanager

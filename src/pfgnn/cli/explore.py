@@ -7,7 +7,8 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console, errors
+from pfgnn.cli.console import console, errors, say
+from pfgnn.cli.threads import use_threads
 from pfgnn.errors import InputError, counted
 
 
@@ -37,6 +38,7 @@ def explore(
     path.stat()  # raises at once if there is no such file
     trained = None
     if run is not None:
+        use_threads(None)
         from pfgnn.experiments.predict import load_run
 
         trained = load_run(model, "cpu")
@@ -57,4 +59,4 @@ def explore(
     source = f"{counted(len(samples), 'graph')} of {path.name}. {note}" if note else f"The graphs of {path.name}."
     write_page(out, source, pages, None if run is None else str(run))
     said = f"Wrote {out} with {counted(len(samples), 'graph')}; open it in a browser. {note}"
-    console.print(said.strip(), markup=False, highlight=False, soft_wrap=True)
+    say(said.strip())

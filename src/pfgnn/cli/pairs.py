@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from pfgnn.experiments.pair_training import Policy
 
 
+NOT_WITH_LIMIT = ("particles", "draws", "level", "seeds", "controls", "train", "policy")
+
+
 def pairs(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(help="Dataset with pairs: brec, sr25 or exp.")],
     out: Annotated[Path, typer.Option(help="Record to write (.json). If it is there, its comparisons are kept.")],
     steps: Annotated[int, typer.Option(min=0, max=8, help="Largest number of marked vertices T.")] = 2,
@@ -48,8 +52,13 @@ def pairs(
     """
     if out.suffix.lower() != ".json":
         raise InputError(f"out must end in .json, but it is {out}")
-    if limit and train:
-        raise InputError(f"--limit trains nothing, so --train must not be given with it, but it is {train}")
+    sources = {option: context.get_parameter_source(option) for option in NOT_WITH_LIMIT}
+    # Compared by name: some versions of typer have a copy of click, so the class is not always click's.
+    given = [option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    if limit and given:
+        raise InputError(f"--limit draws and trains nothing, so --{given[0]} must not be given with it")
+    if "policy" in given and not train:
+        raise InputError(f"--policy must be given with --train, but it is {policy} and nothing is trained")
     use_threads(threads)
     from pfgnn.data import load
     from pfgnn.experiments.pair_table import Settings, compare_limits, compare_pairs, count_controls, summarise

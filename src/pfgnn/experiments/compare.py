@@ -9,7 +9,7 @@ import numpy as np
 from pfgnn.argument_checks import check_positive, checked
 from pfgnn.data import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, OutOfMemoryError, out_of_memory
 from pfgnn.experiments.build import build_model, describe
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.pair_test import Sampler
@@ -22,7 +22,7 @@ from pfgnn.training.distinguish import COLUMNS, PUBLISHED, hotelling, paired_t2,
 from pfgnn.training.evaluate import Forward
 
 WIDTH, ROUNDS = 32, 16  # of the colour refinement
-NUMBERS_AT_ONCE = 2**25  # embeddings of a batch, 128 MB in float32
+NUMBERS_AT_ONCE = 2**25  # in the embeddings that are refined at once, 128 MB in float32
 
 
 class Evidence(NamedTuple):
@@ -146,8 +146,17 @@ def compare_with(
         progress(done, total)
 
     progress(0, total)
-    sampler = Sampler(Forward(model, devices), dataset, min(size, draws), seed, advance)
-    return compare_samples(sampler, steps, K, draws, limit, controls)
+    forward = Forward(model, devices, chunk=max(1, NUMBERS_AT_ONCE // (n * WIDTH)))
+    sampler = Sampler(forward, dataset, min(size, draws), seed, advance)
+    try:
+        return compare_samples(sampler, steps, K, draws, limit, controls)
+    except Exception as error:
+        if not out_of_memory(error):
+            raise
+        raise OutOfMemoryError(
+            f"particles must fit into the memory, but {K} of them in a graph of {n} vertices do not; a smaller "
+            "number (--particles) needs less"
+        ) from error
 
 
 def compare_samples(

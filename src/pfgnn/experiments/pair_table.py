@@ -18,6 +18,7 @@ from pfgnn.experiments.compare import Evidence, compare_with, same_labels, share
 from pfgnn.experiments.limit import least_steps
 from pfgnn.experiments.pair_training import Policy, train_and_compare
 from pfgnn.experiments.provenance import provenance
+from pfgnn.experiments.run_lock import locked_record
 from pfgnn.files import read_json, write_json
 from pfgnn.graphs.graph import Graph
 from pfgnn.training.devices import Devices, open_devices
@@ -60,6 +61,8 @@ def compare_pairs(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Record:
     """Compare the pairs of a dataset, and write the record after each one. What the record has already is kept.
+
+    Raise an InputError if another process writes the record.
 
     Args:
         dataset: A dataset with pairs. The parts of the dataset are the categories of the table.
@@ -129,24 +132,28 @@ def _all_pairs(
         raise InputError(f"the dataset {dataset.name} must have pairs to compare, but it has none")
     end = time.monotonic() + (math.inf if minutes is None else 60 * minutes)
     about = {"dataset": dataset.name, **about}
-    record: Record = read_json(out) if out.exists() else {**provenance(devices.device), **about, "comparisons": []}
-    if {key: record.get(key) for key in about} != about:
-        raise InputError(f"{out} must be a record of the same comparison, but it has other settings; remove it first")
-    _check_comparisons(out, record.get("comparisons"), len(dataset.pairs))
-    known = {(row["seed"], row["pair"]) for row in record["comparisons"]}
-    wanted = [(seed, pair) for seed in range(seeds) for pair in range(len(dataset.pairs))]
-    for seed, pair in wanted:
-        if (seed, pair) in known:
-            continue
-        if time.monotonic() >= end:
-            break
-        begin = time.perf_counter()
-        found = compare([dataset.graph(int(number)) for number in dataset.pairs[pair]], seed)
-        seconds = round(time.perf_counter() - begin, 3)
-        record["comparisons"].append({"seed": seed, "pair": pair, "seconds": seconds, **found})
-        write_json(out, record)
-        progress(len(record["comparisons"]), len(wanted))
-    return record
+    with locked_record(out) as lock:
+        record: Record = read_json(out) if out.exists() else {**provenance(devices.device), **about, "comparisons": []}
+        if {key: record.get(key) for key in about} != about:
+            raise InputError(
+                f"{out} must be a record of the same comparison, but it has other settings; remove it first"
+            )
+        _check_comparisons(out, record.get("comparisons"), len(dataset.pairs))
+        known = {(row["seed"], row["pair"]) for row in record["comparisons"]}
+        wanted = [(seed, pair) for seed in range(seeds) for pair in range(len(dataset.pairs))]
+        for seed, pair in wanted:
+            if (seed, pair) in known:
+                continue
+            if time.monotonic() >= end:
+                break
+            begin = time.perf_counter()
+            found = compare([dataset.graph(int(number)) for number in dataset.pairs[pair]], seed)
+            seconds = round(time.perf_counter() - begin, 3)
+            record["comparisons"].append({"seed": seed, "pair": pair, "seconds": seconds, **found})
+            lock.check()
+            write_json(out, record)
+            progress(len(record["comparisons"]), len(wanted))
+        return record
 
 
 def _check_comparisons(out: Path, rows: object, pairs: int) -> None:

@@ -1,6 +1,7 @@
-"""A lock on a run directory, so that one process at a time trains in it.
+"""A lock on a run directory or a record of pairs, so that one process at a time writes there.
 
-The lock is the file `run.lock`, which names the process that holds it. Two things show that this process is alive:
+The lock is the file `run.lock` in the directory, or a file beside the record. It names the process that holds it. Two
+things show that this process is alive:
 
 - The operating system holds a lock of the file for it (flock), and frees it when the process ends, however it ends. So
   on one machine the number of a process does not matter, which another process may have by now.
@@ -30,6 +31,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 FILE = "run.lock"
+ENDING = ".lock"  # after the name of a record
 IN_USE = "must not be in use"  # in the message of a run that another process does
 BEAT = 5.0  # seconds between two signs of life
 PATIENCE = 30.0  # seconds without a sign of life after which a process elsewhere counts as dead
@@ -80,7 +82,7 @@ class Lock:
         """Raise an InputError if the lock is no longer of this process, such as after its machine was asleep."""
         if self._lost:
             what = f"{_who(_read(self.path))} took it over" if self.path.exists() else "it was removed"
-            raise InputError(f"{self.path} must belong to the run that trains here, but {what}; so this run stops")
+            raise InputError(f"{self.path} must belong to this process, but {what}; so this process stops")
 
     def end(self) -> None:
         """Stop the signs of life, and remove the file if it is still of this process."""
@@ -102,22 +104,15 @@ class Lock:
 @contextmanager
 def locked(directory: Path) -> Iterator[Lock]:
     """Hold the lock of a run directory, which is created if needed. Raise an InputError if another process holds it."""
-    created = not directory.exists()
-    directory.mkdir(parents=True, exist_ok=True)
-    try:
-        file = _open_locked(directory / FILE)
-        try:
-            lock = Lock(directory / FILE, _take_over(file, directory / FILE))
-            try:
-                yield lock
-            finally:
-                lock.end()
-        finally:
-            os.close(file)
-    finally:
-        if created:
-            with suppress(OSError):  # it is not empty
-                directory.rmdir()
+    with _locked(directory / FILE) as lock:
+        yield lock
+
+
+@contextmanager
+def locked_record(record: Path) -> Iterator[Lock]:
+    """Hold the lock of a record, a file that need not be there. Raise an InputError if another process holds it."""
+    with _locked(record.with_name(record.name + ENDING)) as lock:
+        yield lock
 
 
 def is_in_use(directory: Path) -> bool:
@@ -145,6 +140,27 @@ def check_free(directory: Path) -> None:
                 raise _in_use(path)
         finally:
             os.close(file)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[Lock]:
+    """Hold a lock file. Its directory is created if needed, and removed at the end if it is new and still empty."""
+    created = not path.parent.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        file = _open_locked(path)
+        try:
+            lock = Lock(path, _take_over(file, path))
+            try:
+                yield lock
+            finally:
+                lock.end()
+        finally:
+            os.close(file)
+    finally:
+        if created:
+            with suppress(OSError):  # it is not empty
+                path.parent.rmdir()
 
 
 def _open_locked(path: Path) -> int:
@@ -222,7 +238,8 @@ def _read(path: Path) -> Holder | None:
 
 
 def _in_use(path: Path) -> InputError:
-    return InputError(f"{path.parent} {IN_USE}, but {_who(_read(path))} trains in it; wait for it or stop it")
+    what, does = (path.parent, "trains in it") if path.name == FILE else (path.with_suffix(""), "writes it")
+    return InputError(f"{what} {IN_USE}, but {_who(_read(path))} {does}; wait for it or stop it")
 
 
 def _who(holder: Holder | None) -> str:

@@ -53,6 +53,22 @@ def why_missing(missing: Missing) -> str:
     return "the process of the exact search died, perhaps for lack of memory"
 
 
+def are_isomorphic(left: Graph, right: Graph, one: Found, other: Found) -> bool | None:
+    """Whether two graphs are isomorphic; None if what was found does not tell.
+
+    Args:
+        left: A graph.
+        right: The other one.
+        one: What was found about ``left``.
+        other: What was found about ``right``.
+    """
+    if one.certificate is not None and other.certificate is not None:
+        return one.certificate == other.certificate
+    same_size = (left.num_nodes, left.num_edges) == (right.num_nodes, right.num_edges)
+    by_wl = {one.wl_certificate, other.wl_certificate} - {None}
+    return None if same_size and len(by_wl) < 2 else False
+
+
 def search_here(graph: Graph) -> Found:
     """Search a graph in this process, for as long as it takes."""
     return _exactly(graph, _by_wl(graph))

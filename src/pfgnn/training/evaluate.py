@@ -69,10 +69,18 @@ class Forward:
         devices: The devices.
         particles: K; None for the K of the model.
         embed: Whether to append the embedding to the prediction of each row.
+        chunk: Particles computed at a time; None for all.
     """
 
-    def __init__(self, model: nn.Module, devices: Devices, particles: int | None = None, embed: bool = False) -> None:
-        self.model, self.devices, self.particles, self.embed = model, devices, particles, embed
+    def __init__(
+        self,
+        model: nn.Module,
+        devices: Devices,
+        particles: int | None = None,
+        embed: bool = False,
+        chunk: int | None = None,
+    ) -> None:
+        self.model, self.devices, self.particles, self.embed, self.chunk = model, devices, particles, embed, chunk
         own_stream(devices.device)
         self.replayed = Replayed(self._predict) if replayable(model, devices) else None
 
@@ -107,7 +115,7 @@ class Forward:
         if self.replayed is None:  # a replay needs the same shapes for all batches
             K = useful_particles(self.model, K, batch)
         with self.devices.autocast():
-            output = self.model(batch, particles=K, seed=seed)
+            output = self.model(batch, particles=K, seed=seed, chunk=self.chunk)
         prediction: Tensor = output.prediction.float()
         return torch.cat([prediction, output.embedding.float()], -1) if self.embed else prediction
 
