@@ -40,6 +40,7 @@ class Noisy(nn.Module):
         *,
         particles: int,
         seed: Tensor,
+        chunk: None,
     ) -> SimpleNamespace:
         x, graph_key = batch.tensors()["x"], batch.tensors()["graph_key"]
         assert not self.training

@@ -99,6 +99,6 @@ def test_all_models_together_are_small() -> None:
 
 
 def test_other_sizes_than_those_of_the_training_are_told() -> None:
-    with pytest.warns(UserWarning, match="graph 0: smaller than all training graphs"):
+    with pytest.warns(UserWarning, match="smaller than all training graphs: graph 0"):
         found = pfgnn.load_pretrained("connectivity", "cpu").predict([pfgnn.graphs.circulant(6, [1])], draws=1)
     assert found.outside == ["smaller than all training graphs"]
