@@ -105,11 +105,14 @@ def time_limit(seconds: float) -> Iterator[Callable[[float], None]]:
     if not _in_main_thread() or not ALARM or signal.getsignal(*ALARM) != signal.SIG_DFL:
         raise InputError("a limit of time must be set in the main thread, where SIGALRM exists and nobody else uses it")
     with handled(_TimeUp(), *ALARM):
-        _set_alarm(seconds)
         try:
+            _set_alarm(seconds)
             yield _set_alarm
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            finally:  # an alarm in the line above sets the next one, which would end the process
+                signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _set_alarm(seconds: float) -> None:
