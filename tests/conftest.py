@@ -16,10 +16,7 @@ if not torch.cuda.is_available():  # before anybody imports triton
 if "OMP_NUM_THREADS" not in os.environ:
     torch.set_num_threads(1)  # the graphs are tiny, and the workers share the cores
 
-DEVICES = [
-    "cpu",
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")),
-]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,6 +41,10 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not torch.cuda.is_available():
+        for item in items:
+            if item.get_closest_marker("cuda"):
+                item.add_marker(pytest.mark.skip(reason="there is no CUDA device"))
     # The slow ones first, so that at the end no process waits long for another one.
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if config.option.shuffle:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from tests.data.shard_samples import divided
 from tests.experiments.run_samples import NODES, PARTS, TARGETS, small
 from tests.experiments.test_run import interrupted
@@ -120,7 +119,7 @@ def test_the_pair_test_needs_pairs(tmp_path: Path) -> None:
         run(config, tmp_path / "run", device="cpu")
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.cuda
 def test_on_a_gpu_shards_on_the_disk_train_as_those_on_the_device(
     tmp_path: Path, from_disk: Callable[[bool], None]
 ) -> None:

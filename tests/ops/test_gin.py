@@ -110,7 +110,7 @@ def test_it_does_what_the_single_layers_do(
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4 * size)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.cuda
 @pytest.mark.parametrize("name", CASES)
 def test_bf16_gives_nearly_the_same(name: str) -> None:
     device = torch.device("cuda")

@@ -112,7 +112,7 @@ def test_updates_with_adam_are_those_of_one_process(found: Found, case: str) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.cuda
 def test_updates_replayed_on_a_gpu_are_those_of_one_process(tmp_path: Path) -> None:
     """Forward and backward pass, then clipping and optimiser; a policy loss needs a sum in between too."""
     folder, alone = tmp_path / "two", tmp_path / "one"

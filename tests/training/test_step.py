@@ -22,7 +22,6 @@ from pfgnn.training.loop import Trainer
 from pfgnn.training.stages import run_stages
 from pfgnn.training.step import Step
 
-cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 TASKS = {
     "classes": Task("graph", 2, "cross_entropy", "accuracy"),
     "nodes": Task("node", 2, "weighted_cross_entropy", "accuracy"),
@@ -104,7 +103,7 @@ def test_a_step_holds_on_to_nothing(tmp_path: Path) -> None:
     assert sum(issubclass(type(thing), Tensor) for thing in gc.get_objects()) <= before + 3
 
 
-@cuda
+@pytest.mark.cuda
 @pytest.mark.parametrize("ours", [False, True])
 @pytest.mark.parametrize("task", TASKS)
 def test_a_replay_is_the_plain_step_on_new_data_seeds_and_weights(tmp_path: Path, task: str, ours: bool) -> None:
@@ -127,7 +126,7 @@ def test_a_replay_is_the_plain_step_on_new_data_seeds_and_weights(tmp_path: Path
     assert len(set(seen)) == 3  # a graph that replayed its first data would give one number
 
 
-@cuda
+@pytest.mark.cuda
 def test_a_replay_follows_the_learning_rate(tmp_path: Path) -> None:
     of = made(tmp_path, "classes", "cuda", rate=1e-3)
     batch = batches(of, pad=True)[0]
@@ -144,7 +143,7 @@ def test_a_replay_follows_the_learning_rate(tmp_path: Path) -> None:
     assert not all(torch.equal(tensor, before[name]) for name, tensor in weights(of).items())
 
 
-@cuda
+@pytest.mark.cuda
 @pytest.mark.parametrize("task", TASKS)
 def test_replayed_predictions_are_plain_ones_on_new_data_seeds_and_weights(tmp_path: Path, task: str) -> None:
     of = made(tmp_path, task, "cuda")
@@ -163,7 +162,7 @@ def test_replayed_predictions_are_plain_ones_on_new_data_seeds_and_weights(tmp_p
     assert len(forward.replayed.graphs) == 1
 
 
-@cuda
+@pytest.mark.cuda
 @pytest.mark.parametrize("task", TASKS)
 def test_a_training_on_a_gpu_gives_the_same_bits_twice(tmp_path: Path, task: str) -> None:
     runs = [made(tmp_path / name, task, "cuda", rate=1e-2) for name in ("one", "other")]
