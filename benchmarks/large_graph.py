@@ -125,7 +125,8 @@ def _limit_memory(device: torch.device) -> None:
     if device.type == "cpu":
         page = os.sysconf("SC_PAGE_SIZE")
         used = int(Path("/proc/self/statm").read_text().split()[0]) * page  # of the address space
-        free = os.sysconf("SC_AVPHYS_PAGES") * page
+        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        free = 1024 * int(lines["MemAvailable"].removesuffix("kB"))  # with the caches of files, which make room
         resource.setrlimit(resource.RLIMIT_AS, (used + 3 * free // 4, resource.RLIM_INFINITY))
 
 
@@ -208,7 +209,8 @@ def draw(record: Record, path: Path) -> None:
             for what, line in zip(WHAT, ("--", "-"), strict=True):
                 for number, (chunk, values) in enumerate(of[what].items()):
                     points = [(n, v / scale) for n, v in zip(of["vertices"], values[key], strict=True) if v is not None]
-                    axes.plot(*zip(*points, strict=True), f"o{line}", color=f"C{number}", label=f"{what}, {chunk}")
+                    if points:
+                        axes.plot(*zip(*points, strict=True), f"o{line}", color=f"C{number}", label=f"{what}, {chunk}")
             axes.set(xlabel="vertices", ylabel=label, xlim=(0, None), ylim=(0, None), title=of["device"])
         row[0].legend(fontsize="small")
     save_picture(figure, path)

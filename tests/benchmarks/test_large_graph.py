@@ -9,6 +9,7 @@ import torch
 from benchmarks import large_graph
 from benchmarks.large_graph import MEASURED, Case, make_batch, make_model, measure, run
 from benchmarks.measure import Record
+from matplotlib.figure import Figure
 from rich.console import Console
 
 
@@ -50,6 +51,18 @@ def test_the_program(tmp_path: Path) -> None:
     assert of["chunks of 16"]["peak MiB"] == [16.0, None]
     assert "does not fit" in written.getvalue()
     assert (tmp_path / "large-graph.png").stat().st_size > 1000
+
+
+def test_what_fits_at_no_size_has_no_line_in_the_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(large_graph, "save_picture", lambda figure, path: drawn.append(figure))
+
+    def measured(case: Case) -> Record:
+        fits = not (case.training and case.chunk == 16)
+        return dict(zip(MEASURED, (2.0 * case.nodes, 1.0, 3.0) if fits else (None,) * 3, strict=True))
+
+    run("cpu", tmp_path / "large-graph.json", Console(file=io.StringIO()), 8, (20, 40), 1, measured)
+    assert [len(axes.lines) for axes in drawn[0].axes] == [5, 5]
 
 
 def test_what_does_not_fit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
