@@ -21,6 +21,12 @@ from pfgnn.experiments.run_progress import Running
 CONFIG = "data: {name: connectivity, validation: null}\nmodel: {width: 4, layers: 1}\ntraining: {updates: 2}\n"
 
 
+@pytest.fixture(autouse=True)
+def without_the_records_of_this_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times are looked for in the folder of the call too; there the checkout's own records would count."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0.2, "1 s"), (80, "80 s"), (150, "2 min"), (7200, "2 hours"), (86_400, "24 hours"), (10**6, "12 days")],
