@@ -21,6 +21,7 @@ def test_every_table_of_results_is_there() -> None:
         "zinc",
         "backbones",
         "molhiv-settings",
+        "planarity-settings",
         "qm9-settings",
         "zinc-script",
         "zinc-parts",
