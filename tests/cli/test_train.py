@@ -63,14 +63,19 @@ def test_train_evaluate_and_predict(pfgnn: Command, config: Path, tmp_path: Path
     assert " 9 " in out
     assert "Compared with the record" not in out
     (tmp_path / "new.g6").write_text(f"{to_graph6(graphs(20).graph(0))}\n")
-    status, out, err = pfgnn("predict", directory, "new.g6", "--out", "out.csv", "--draws", 3, "--device", "cpu")
+    status, out, err = pfgnn(
+        "predict", directory, "new.g6", *("--out", "out.csv", "--draws", 3, "--particles", 2), "--device", "cpu"
+    )
     assert status == 0, err
     assert "Predicted 1 graph, means of 3 draws; wrote out.csv." in out
     with (tmp_path / "out.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["graph"] == "0"
     assert float(row["probability of class 0"]) + float(row["probability of class 1"]) == pytest.approx(1)
-    assert "The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.\n" in out
+    assert "The standard errors tell the noise of the draws alone. They do not tell how far" in out
+    status, out, err = pfgnn("predict", directory, "new.g6", "--out", "out.csv", "--particles", 99, "--device", "cpu")
+    assert status == 0, err
+    assert "Predicted 1 graph; wrote out.csv.\nThe standard errors are 0, because nothing is drawn at random." in out
 
 
 def test_a_record_that_is_not_met_is_said_to_differ(pfgnn: Command, config: Path, tmp_path: Path) -> None:

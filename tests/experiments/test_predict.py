@@ -4,6 +4,7 @@ import gzip
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from pfgnn.data.task import Task
 from pfgnn.experiments.config import EvaluationConfig, ModelConfig
 from pfgnn.experiments.config_file import read_config, write_config
 from pfgnn.experiments.finished_run import load_weights
+from pfgnn.experiments.predict import load_run
 from pfgnn.experiments.prediction_table import Columns
 from pfgnn.experiments.run import run
 from pfgnn.graphs import to_graph6
@@ -64,6 +66,43 @@ def test_classes_from_graph6_come_as_probabilities_with_their_standard_error(
     torch.testing.assert_close(found.mean, each.mean(0))
     torch.testing.assert_close(found.error, each.std(0) / 7**0.5)
     assert (found.error > 0).all()
+
+
+@pytest.mark.parametrize("kind", ["classes", "nodes"])
+def test_only_graphs_with_more_paths_than_particles_are_drawn_again(
+    runs: dict[str, Path], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control draws all of them again."""
+    given = graphs(20).subset(range(8))
+    K = int(np.median(given.node_counts))
+    few = given.node_counts <= K
+    assert 0 < few.sum() < 8
+    trained = load_run(runs[kind], device="cpu")
+    found = trained.predict(given, draws=4, particles=K)
+    monkeypatch.setattr(trained, "is_exact", lambda sizes, particles: np.zeros(len(sizes), dtype=bool))
+    control = trained.predict(given, draws=4, particles=K)
+    rows = torch.from_numpy(np.repeat(few, given.node_counts) if kind == "nodes" else few)
+    torch.testing.assert_close(found.mean, control.mean, rtol=1e-5, atol=1e-6)
+    assert not found.error[rows].any()
+    assert (found.error[~rows] > 0).any()
+    torch.testing.assert_close(found.error[~rows], control.error[~rows], rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "exact"),
+    [
+        ({}, [True, True, False]),
+        ({"steps": 0}, [True, True, True]),
+        ({"steps": 2}, [True, False, False]),
+        ({"sampling": "independent"}, [False, False, False]),
+        ({"individualise": "random"}, [False, False, False]),
+        ({"resample": "soft"}, [False, False, False]),
+    ],
+)
+def test_what_has_no_randomness(runs: dict[str, Path], changes: dict[str, Any], exact: list[bool]) -> None:
+    trained = load_run(runs["classes"], device="cpu")
+    trained.config = replace(trained.config, model=replace(trained.config.model, **changes))
+    assert trained.is_exact(np.array([2, 5, 6]), 5).tolist() == exact
 
 
 def test_neighbouring_seeds_share_no_draw() -> None:

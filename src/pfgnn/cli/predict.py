@@ -110,8 +110,10 @@ def predict(
         console.print(f"Warning: {warned}.", markup=False, highlight=False, soft_wrap=True)
     node_level, classes = run.task.level == "node", run.task.loss in CLASS_LOSSES
     what = counted(rows, "node") if node_level else counted(rows - noted.count, "graph")
-    console.print(f"Predicted {what}, means of {draws} draws; wrote {out}.", markup=False, soft_wrap=True)
-    say("The standard errors tell the noise of the draws alone, not how far a prediction is from the truth.")
+    how = f", means of {draws} draws" if noted.noise else ""
+    console.print(f"Predicted {what}{how}; wrote {out}.", markup=False, soft_wrap=True)
+    errors = "tell the noise of the draws alone" if noted.noise else "are 0, because nothing is drawn at random"
+    say(f"The standard errors {errors}. They do not tell how far a prediction is from the truth.")
     hold = "sets hold the true class" if classes else "intervals hold the true value"
     if chosen is not None:
         of_what, but = "the graphs", ""
@@ -145,15 +147,15 @@ def _why_not_calibrated(directory: Path, facts: "Facts") -> str:
 
 
 class Noted:
-    """What is told of a file: lines that could not be read, and graphs that are unlike the training data.
+    """What is told of a file: lines that could not be read, graphs that are unlike the training data, and noise.
 
-    The number of both is noted, with the reasons of the first lines.
+    The number of the first two is noted, with the reasons of the first lines.
     """
 
     def __init__(self) -> None:
         from pfgnn.experiments.intervals import Outside
 
-        self.count = 0
+        self.count, self.noise = 0, False
         self.first: list[str] = []
         self.outside = Outside()
 
@@ -161,6 +163,7 @@ class Noted:
         """The pieces, of which this is noted."""
         for piece in pieces:
             self.count += len(piece.rejects)
+            self.noise |= bool((piece.error > 0).any())
             self.outside.add(piece)
             for line, reason in piece.rejects[: REJECTS_SHOWN - len(self.first)]:
                 self.first.append(f"line {line}: {reason}")

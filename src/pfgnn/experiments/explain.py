@@ -150,11 +150,11 @@ def explain_prepared(
     _check_node(run, node, n)
     removals = [Removal(vertex=v) for v in range(n) if n > 1 and v != node]
     removals += [Removal(edge=(u, v)) for u, v in ends.tolist()]
-    exact = _is_exact(run, n, particles)
+    exact = bool(run.is_exact(np.array([n]), particles)[0])  # the trees of the copies have no more paths
     if exact:
         draws = 1
         if run.config.model.exchange in ("none", "mark"):  # the mean over all particles would depend on K
-            particles = min(_particles(run, particles), n**run.config.model.steps)
+            particles = min(run.particles(particles), n**run.config.model.steps)
     how = run.draws(draws, seed)
     done, total = 0, draws * (1 + len(removals))
 
@@ -216,22 +216,6 @@ def _predict(
         output = run.forward(particles)(batch, how.seed + number, pad).cpu()
         check_predictions(output, data, numbers, run.model, np.full(len(parts), name))
         yield run.predictions(output[rows])
-
-
-def _is_exact(run: TrainedRun, n: int, particles: int | None) -> bool:
-    """Whether the particles go through all paths of the search tree of n vertices, so that nothing is random.
-
-    The trees of the copies that lack a part have no more paths.
-    """
-    model = run.config.model
-    draws_paths = model.kind == "pfgnn" and model.sampling in ("distinct", "top") and model.resample == "none"
-    return draws_paths and model.individualise != "random" and _particles(run, particles) >= n**model.steps
-
-
-def _particles(run: TrainedRun, particles: int | None) -> int:
-    """K: as given, else as the run was tested, else as it was trained."""
-    given = run.config.evaluation.particles if particles is None else particles
-    return run.config.model.particles if given is None else given
 
 
 def _cut(removals: list[Removal], rows: int, batch_size: int) -> Iterator[list[Removal]]:

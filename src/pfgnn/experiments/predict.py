@@ -33,6 +33,7 @@ from pfgnn.experiments.prediction_table import (
 )
 from pfgnn.experiments.run_directory import CONFIG, RECORD, read_record
 from pfgnn.experiments.seen import Seen
+from pfgnn.graphs.arrays import BoolArray, IntArray
 from pfgnn.setting_types import check_draws
 from pfgnn.training.devices import open_devices
 from pfgnn.training.evaluate import Draws, Forward, predict
@@ -98,7 +99,7 @@ class TrainedRun:
                 node attributes x0, x1, ... and the edge attributes e0, e1, ... are read, as
                 :func:`pfgnn.graphs.to_networkx` writes them.
             draws: R, number of draws. The Monte Carlo standard error is the standard deviation of the draws divided by
-                √R. One draw is the fastest, and has no error.
+                √R. One draw has no error. A graph with at most K paths is computed once, because nothing is random.
             particles: K; None for ``evaluation.particles`` of the run.
             seed: Seed of the draws; None for that of the run.
             coverage: Share of the true values that should lie in the intervals, such as 0.9; None for no intervals. A
@@ -236,10 +237,37 @@ class TrainedRun:
         return error.masked_fill(error <= ROUNDING * (prediction.abs() + scale), 0.0)
 
     def _outputs(self, data: Resident, names: Indices, how: Draws, particles: int | None) -> Iterator[Tensor]:
-        """The outputs of each draw, [rows, C]: logits, or numbers in the units of the targets."""
-        graphs = np.arange(len(data.node_counts))
-        for number in range(how.count):
-            yield self._in_units(predict(self.forward(particles), data, graphs, how, number, names))
+        """The outputs of each draw, [rows, C]: logits, or numbers in the units of the targets.
+
+        Graphs without randomness are computed once. All draws have the same output for them.
+        """
+        random = ~self.is_exact(data.node_counts, particles)  # [G]
+        rows = torch.from_numpy(np.repeat(random, data.node_counts) if data.node_level else random)
+        graphs, forward = np.arange(len(random)), self.forward(particles)
+        output = predict(forward, data, graphs, how, 0, names)
+        yield self._in_units(output)
+        for number in range(1, how.count):
+            if random.any():
+                output[rows] = predict(forward, data, graphs[random], how, number, names[random])
+            yield self._in_units(output)
+
+    def is_exact(self, num_nodes: IntArray, particles: int | None = None) -> BoolArray:
+        """Whether the particles go through all paths of the search tree of a graph, so that nothing is random, [G].
+
+        Args:
+            num_nodes: n, the number of vertices of each graph, [G].
+            particles: See :meth:`predict`.
+        """
+        model = self.config.model
+        draws_paths = model.kind == "pfgnn" and model.sampling in ("distinct", "top") and model.resample == "none"
+        most = self.particles(particles) if draws_paths and model.individualise != "random" else 0
+        exact: BoolArray = num_nodes.astype(np.float64) ** model.steps <= most
+        return exact
+
+    def particles(self, particles: int | None) -> int:
+        """K: as given, else as the run was tested, else as it was trained."""
+        given = self.config.evaluation.particles if particles is None else particles
+        return self.config.model.particles if given is None else given
 
     def forward(self, particles: int | None) -> Forward:
         """The model's forward pass with K particles; None for ``evaluation.particles`` of the run."""
