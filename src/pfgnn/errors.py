@@ -5,6 +5,7 @@ Each class also derives from a built-in exception, so `except ValueError` still 
 
 import reprlib
 import sys
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -100,6 +101,14 @@ def out_of_memory(error: Exception) -> bool:
     torch = sys.modules.get("torch")
     on_device = torch is not None and isinstance(error, torch.OutOfMemoryError)
     return isinstance(error, MemoryError) or on_device or "DefaultCPUAllocator: can't allocate memory" in str(error)
+
+
+def warn(text: str) -> None:
+    """Warn with a UserWarning that points to the first caller outside pfgnn."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)
 
 
 def _quoting() -> reprlib.Repr:

@@ -100,6 +100,9 @@ def test_reproduce_runs_what_is_missing_and_prints_the_table(tmp_path: Path) -> 
     assert (record["seed"], record["fold"], record["updates"]) == (0, None, 2)
     assert f"{100 * record['results']['test']['scores']['accuracy']:.2f}" in done.stdout
     assert record["device"].startswith("CPU, 1 thread")
+    done = pfgnn(*command, "--configs", "configs", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Nothing was run: results/ has the records of all these runs." in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,17 @@ def test_a_record_that_is_not_met_is_said_to_differ(pfgnn: Command, config: Path
     assert "Compared with the record: different, the values by at most 0.1; the record was made on CPU" in out
 
 
+def test_a_difference_beside_the_values_is_told(pfgnn: Command, config: Path, tmp_path: Path) -> None:
+    assert pfgnn("train", config, "--out", "run", "--device", "cpu")[0] == 0
+    path = tmp_path / "run" / "record.json"
+    record = json.loads(path.read_text())
+    record["results"]["test"]["spread"] += 0.0625
+    path.write_text(json.dumps(record))
+    status, out, _ = pfgnn("evaluate", "run", "--device", "cpu")
+    assert status == 0
+    assert "record: the same values; other numbers, such as the spread, differ by at most 0.06; the record was" in out
+
+
 def test_data_that_were_moved_are_asked_for_and_named(
     pfgnn: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,10 +134,11 @@ def test_interval_and_noise(fitted: PFGNNRegressor) -> None:
 
 
 def test_larger_graphs_get_a_warning(fitted: PFGNNRegressor) -> None:
-    with pytest.warns(
-        UserWarning, match="1 graph is unlike the training data .larger than all training graphs: graph 0"
-    ):
-        fitted.predict([nx.path_graph(13)])
+    said = "1 graph is unlike the training data .larger than all training graphs: graph 0"
+    for predict in (fitted.predict, fitted.predict_interval):
+        with pytest.warns(UserWarning, match=said) as warnings:
+            predict([nx.path_graph(13)])
+        assert [warning.filename for warning in warnings] == [__file__]  # the line to look at is the user's
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,8 @@ def test_a_run_that_was_begun_comes_first_in_its_table(stage: Stage) -> None:
 
 def test_a_pattern_must_match_a_row_of_one_table(stage: Stage) -> None:
     assert places(stage, ["tiny", "other"], rows=["c"]) == ["other/c/seed0", "other/c/seed1"]
-    with pytest.raises(InputError, match="rows must match at least one of a, b, c, b, but they are d"):
-        places(stage, ["tiny", "other"], rows=["d"])
+    with pytest.raises(InputError, match="rows must each match at least one of a, b, c, b, but 'd' does not"):
+        places(stage, ["tiny", "other"], rows=["c", "d"])
 
 
 def test_all_stands_for_all_tables_in_their_order() -> None:

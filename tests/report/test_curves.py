@@ -56,6 +56,19 @@ def test_loss_and_metric_have_axes_of_their_own(validation: Sequence[float], nam
     assert axes[-1].get_xlabel() == "epoch"
 
 
+def test_different_metrics_have_axes_of_their_own() -> None:
+    """A group keeps its colour. A run whose metric is not known stands apart too."""
+    runs = {"a": [falling(2, (0.5, 0.4))], "b": [falling(2, (0.9, 0.8))], "c": [falling(2, (0.1, 0.2))]}
+    loss, mae, accuracy = draw_training(runs, {"a": "mae", "b": "accuracy", "c": "mae"}).axes
+    assert [len(axes.lines) for axes in (loss, mae, accuracy)] == [3, 2, 1]
+    assert (mae.get_ylabel(), accuracy.get_ylabel()) == ("mae in validation", "accuracy in validation")
+    assert accuracy.lines[0].get_color() == loss.lines[1].get_color() == "C1"
+    assert [axes.get_ylabel() for axes in draw_training(runs, {"a": "mae", "b": "mae"}).axes[1:]] == [
+        "mae in validation",
+        "metric in validation",
+    ]
+
+
 def test_one_curve_says_what_it_is() -> None:
     (axes,) = draw_curve({"run": [falling(2, (3.0, 4.0))]}, "validation", "error, in units of $m").axes
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("epoch", "error, in units of $m")

@@ -148,6 +148,12 @@ def test_classes_have_accuracy_area_confusions_and_log_loss() -> None:
     text = said(score_section, labels)
     assert "modelAUCaccuracy" in text
     assert "Mean over 2 targets: the area under the ROC curve is " in text
+    assert "no better" not in text.partition("Mean over")[2].partition("labelhas")[0]
+    assert labels.test is not None
+    worse = labels.test._replace(mean=1 - labels.test.mean)
+    text = said(score_section, replace(labels, test=worse))
+    assert "The best simple model by this is constant, with 0.500: this model is no better than that." in text
+    text = said(score_section, labels)
     assert "labelhas it, foundhas it, missedhas it not, wrong alarmhas it not, right" in text
     assert "The log loss of toxic is" in said(certainty_section, labels)
 

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from pfgnn.report.metrics_reader import group_runs, read_metrics
+from pfgnn.errors import InputError
+from pfgnn.report.metrics_reader import group_runs, read_metrics, validation_metric
 
 WRONG_TYPE = b'{"epoch": 1, "loss": "low", "validation": null}\n'
 TOO_LARGE = b'{"epoch": 1%s, "loss": 1, "validation": null}\n' % (b"0" * 400)
@@ -15,6 +16,17 @@ def test_a_file_that_holds_no_metrics_is_refused(tmp_path: Path, content: bytes)
     (tmp_path / "metrics.jsonl").write_bytes(content)
     with pytest.raises(ValueError, match="must hold lines of a run's metrics"):
         read_metrics(tmp_path / "metrics.jsonl")
+
+
+def test_the_metric_of_a_run_stands_in_its_record(tmp_path: Path) -> None:
+    assert validation_metric(tmp_path) is None
+    (tmp_path / "record.json").write_text('{"results": {"test": {"metric": "mae"}}}')
+    assert validation_metric(tmp_path) == validation_metric(tmp_path / "metrics.jsonl") == "mae"
+    (tmp_path / "record.json").write_text('{"results": {}}')
+    assert validation_metric(tmp_path) is None
+    (tmp_path / "record.json").write_text("{}")
+    with pytest.raises(InputError, match=r"record.json must be the record of a run"):
+        validation_metric(tmp_path)
 
 
 def test_a_folder_without_metrics_is_refused(tmp_path: Path) -> None:

@@ -55,4 +55,5 @@ def unbundle(
     done = put_in_place(files, runs=runs, results=results)
     say(f"Put {counted(done.runs, 'run')} into {runs}, and added {counted(done.records, 'record')} to {results}.")
     if done.kept:
-        say(f"{counted(done.kept, 'run')} stayed as they are here, because the bundle has nothing newer.")
+        as_it_was = "as it is" if done.kept == 1 else "as they are"
+        say(f"{counted(done.kept, 'run')} stayed {as_it_was} here, because the bundle has nothing newer.")

@@ -10,7 +10,7 @@ import typer
 from rich.progress import Progress, TaskID
 
 from pfgnn.cli.bars import NAME, bar_columns, fitting
-from pfgnn.cli.console import console
+from pfgnn.cli.console import console, say
 from pfgnn.cli.results import Results, print_table, table_names
 from pfgnn.cli.stopping import going_on, say_again
 from pfgnn.cli.threads import Threads
@@ -43,7 +43,8 @@ def reproduce(
         typer.Option(help="Stop after this time, with a checkpoint of each run. The same command goes on."),
     ] = None,
     row: Annotated[
-        list[str] | None, typer.Option(help="Only rows whose name matches a pattern, such as 'sr25-*'. Repeatable.")
+        list[str] | None,
+        typer.Option(help="Only rows whose file in results/TABLE matches a pattern, such as 'sr25-*'. Repeatable."),
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Only this many seeds, from 0.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")] = "auto",
@@ -89,6 +90,8 @@ def reproduce(
         )
     for name in choose_tables(names):
         print_table(results, name)
+    if not bars.total:
+        say(f"Nothing was run: {results}/ has the records of all these runs. Other --results and --runs do them again.")
     for failure in failures:
         console.print(f"{failure.run} failed: {failure.reason}", style="red", markup=False, soft_wrap=True)
     if bars.left:

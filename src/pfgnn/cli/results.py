@@ -107,13 +107,15 @@ def curves(
     out: Annotated[Path, typer.Option(help="Picture to write.")] = Path("curves.png"),
 ) -> None:
     """Draw training loss and validation metric by epoch. The seeds and folds of one setting have the same colour."""
-    from pfgnn.report.metrics_reader import group_runs, read_metrics
+    from pfgnn.report.metrics_reader import group_runs, read_metrics, validation_metric
 
-    groups = {name: [read_metrics(run) for run in of] for name, of in group_runs(runs).items()}
+    groups = group_runs(runs)
+    lines = {name: [read_metrics(run) for run in of] for name, of in groups.items()}
+    known = {name: next(filter(None, map(validation_metric, of)), None) for name, of in groups.items()}
 
     from pfgnn.report.curves import plot_training
 
-    plot_training(groups, out)
+    plot_training(lines, out, {name: metric for name, metric in known.items() if metric})
     console.print(f"Wrote {out}.", markup=False)
 
 

@@ -142,10 +142,24 @@ def evaluate(
 
 def _difference(found: dict[str, Any], recorded: dict[str, Any]) -> str:
     """How far results are from those of the record, in words. Another processor rounds differently."""
-    there = recorded["results"]
-    values = [(of["value"], there[part]["value"]) for part, of in found["results"].items() if part in there]
-    most = max((abs(new - old) for new, old in values), default=0.0)
-    return f"different, the values by at most {most:.1g}; the record was made on {recorded['device']}"
+    new, old = ({**_numbers(of["results"], "results"), **_numbers(of["pairs"], "pairs")} for of in (found, recorded))
+    changes = {name: abs(number - old[name]) for name, number in new.items() if name in old}
+    values = max((change for name, change in changes.items() if name.endswith(".value")), default=0.0)
+    rest = max(changes.values(), default=0.0)
+    how = (
+        f"different, the values by at most {values:.1g}"
+        if values or not rest
+        else f"the same values; other numbers, such as the spread, differ by at most {rest:.1g}"
+    )
+    return f"{how}; the record was made on {recorded['device']}"
+
+
+def _numbers(content: object, name: str) -> dict[str, float]:
+    """All numbers of nested results, by the names that lead to them."""
+    if isinstance(content, int | float):
+        return {name: float(content)}
+    items = content.items() if isinstance(content, dict) else enumerate(content if isinstance(content, list) else ())
+    return {key: number for of, value in items for key, number in _numbers(value, f"{name}.{of}").items()}
 
 
 def check_data(data: "DataConfig") -> None:

@@ -1,6 +1,5 @@
 """Datasets from and to lists of PyG graphs."""
 
-import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy.typing as npt
 from pfgnn.data.arrays import Array, as_targets, check_items, guess_task, join_edges
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError, InputTypeError
+from pfgnn.errors import InputError, InputTypeError, warn
 from pfgnn.graphs.arrays import stack
 from pfgnn.graphs.convert import tensor_array
 
@@ -161,10 +160,9 @@ def _warn_of_unread(graphs: list["Data"]) -> None:
     for name in UNREAD:
         number = next((number for number, graph in enumerate(graphs) if getattr(graph, name, None) is not None), None)
         if number is not None:
-            warnings.warn(
+            warn(
                 f"{name} of graph {number} is not used, because features of edges are read from edge_attr; set "
                 f"data.edge_attr = data.{name}[:, None], or join it to edge_attr",
-                stacklevel=4,
             )
 
 
@@ -178,9 +176,8 @@ def _warn_of_one_way_edges(dataset: Dataset) -> None:
     if alone.any():
         first, several = int(alone.argmax()), len(np.unique(graph[alone]))
         more = f", and so have {several - 1} more graphs" if several > 1 else ""
-        warnings.warn(
+        warn(
             f"graph {graph[first]} has an edge without its reverse, {tuple(dataset.edges[:, first].tolist())}{more}; "
             "messages go one way there; if the graphs are undirected, use "
             "torch_geometric.utils.to_undirected(data.edge_index, data.edge_attr)",
-            stacklevel=4,
         )

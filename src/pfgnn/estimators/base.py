@@ -2,7 +2,6 @@
 
 import inspect
 import tempfile
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -18,7 +17,7 @@ from torch import nn
 from pfgnn.argument_checks import check_flag
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, warn
 from pfgnn.estimators.inputs import Values, as_graphs
 from pfgnn.estimators.parameters import as_changes, own_module, plain, read_parameters
 from pfgnn.estimators.storage import how_to_load, read_estimator, write_estimator, write_model
@@ -165,10 +164,9 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             loaded = TrainedRun(folder, given["device"], options.backbone)
         if dataset.edge_attr is not None and loaded.config.data.edge_features and not loaded.needs.reads_edges:
             kind = "" if isinstance(self.backbone, nn.Module) else ", but gine does"
-            warnings.warn(
+            warn(
                 "the features of edges were not used, because the backbone does not read them"
                 f"{kind}; settings={{'data.edge_features': False}} says that this is meant",
-                stacklevel=3,
             )
         for name, value in fitted.items():
             setattr(self, f"{name}_", value)
@@ -231,7 +229,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         check_is_fitted(self, "model_files_")
         write_estimator(Path(path), self, check_flag("overwrite", overwrite))
         if self.backbone_ is not None:
-            warnings.warn(f"the code of the backbone is not saved; {how_to_load(self.backbone_)}", stacklevel=2)
+            warn(f"the code of the backbone is not saved; {how_to_load(self.backbone_)}")
 
     @classmethod
     def load(cls, path: str | Path, device: str | None = None, backbone: nn.Module | None = None) -> Self:

@@ -1,6 +1,5 @@
 """Graphs that the user gives in Python, as a dataset: with targets for a fit, or without for a finished run."""
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -10,7 +9,7 @@ from pfgnn.data.conversion import integer_categories
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.molecules import FEATURES, from_smiles, pack_molecules
 from pfgnn.data.task import Task
-from pfgnn.errors import InputError, InputTypeError, MissingPackageError, shown
+from pfgnn.errors import InputError, InputTypeError, MissingPackageError, shown, warn
 from pfgnn.experiments.needs import Needs
 from pfgnn.graphs.convert import from_networkx_list
 from pfgnn.graphs.graph import Graph
@@ -174,10 +173,9 @@ def _warn_of_unused(graphs: Sequence["nx.Graph"], nodes: Sequence[str] | None, e
         unused = {str(name) for view in views for *_, data in view for name in data} - set(read or ())
         if unused:
             names = f"{letter}0, {letter}1, ..."
-            warnings.warn(
+            warn(
                 f"the {what} attributes {shown(sorted(unused))} of the networkx graphs are not used, because features "
                 f"are called {names}; pfgnn.data.Dataset.from_networkx(graphs, y, {what}_attrs=[...]) takes any names",
-                stacklevel=2,
             )
 
 

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pfgnn.argument_checks import check_positive
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, shown
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_comparison import check_same
 from pfgnn.experiments.config_file import config_mapping, read_config
@@ -54,9 +54,10 @@ def plan(
     """
     check_positive("seeds", 1 if seeds is None else seeds)
     tables = {name: _matching(TABLES[name].rows, rows) for name in choose_tables(names)}
-    if not any(tables.values()):
-        known = ", ".join(row.name for name in tables for row in TABLES[name].rows)
-        raise InputError(f"rows must match at least one of {known}, but they are {', '.join(rows)}")
+    known = [row.name for name in tables for row in TABLES[name].rows]
+    for pattern in rows:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise InputError(f"rows must each match at least one of {', '.join(known)}, but {shown(pattern)} does not")
     jobs: dict[Path, Job] = {}  # by directory, because tables share some rows
     for name, chosen in tables.items():
         missing = [job for row in chosen for job in _missing(row, name, out, runs, configs, seeds)]

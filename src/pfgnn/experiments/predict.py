@@ -1,6 +1,5 @@
 """Predict new graphs with the model of a finished run. Each prediction has a Monte Carlo standard error."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from pfgnn.argument_checks import check_positive, choose
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Indices, Resident
+from pfgnn.errors import warn
 from pfgnn.experiments.build import reads_edges
 from pfgnn.experiments.calibration import probabilities, read_calibration
 from pfgnn.experiments.config_file import read_config
@@ -114,7 +114,7 @@ class TrainedRun:
         outside = Outside()
         outside.add(found)
         if said := outside.say():
-            warnings.warn(said, stacklevel=2)
+            warn(said)
         return found
 
     def prepare(self, graphs: Iterable[GivenGraph] | Dataset) -> Dataset:

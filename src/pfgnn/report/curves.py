@@ -12,7 +12,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from pfgnn.report.metrics_reader import Line
 from pfgnn.report.picture import save_picture
 
-LABELS = {"loss": "loss in training", "validation": "metric in validation"}
+UNKNOWN = "metric"  # of a run that has no result yet
 WINDOW = 9  # of the running median
 SPAN = 3  # values that differ by a larger factor have a logarithmic axis
 SMOOTHED_FROM = 30  # with fewer points a running median would hide what is there
@@ -29,18 +29,25 @@ def running_median(values: npt.NDArray[np.float64], window: int = WINDOW) -> npt
     return np.array([np.median(of[np.isfinite(of)]) if np.isfinite(of).any() else np.nan for of in near])
 
 
-def draw_training(runs: Runs) -> Figure:
-    """Draw the training loss by epoch, and below it the validation metric if there is one.
+def draw_training(runs: Runs, metrics: Mapping[str, str] | None = None) -> Figure:
+    """Draw the training loss by epoch, and below it each validation metric that some run has.
 
     They have axes of their own, because their units differ.
 
     Args:
         runs: See :func:`draw_curve`.
+        metrics: The validation metric of each group, if it is known.
     """
-    keys = [key for key in LABELS if key == "loss" or _values(runs, key).size]
-    figure = Figure(figsize=(7, 1 + 3 * len(keys)), layout="constrained")
-    for axes, key in zip(figure.subplots(len(keys), 1, sharex=True, squeeze=False)[:, 0], keys, strict=True):
-        _draw(axes, runs, key, LABELS[key])
+    named = {name: (metrics or {}).get(name, UNKNOWN) for name in runs}
+    drawn = [("loss", "loss in training", list(runs))]
+    for metric in dict.fromkeys(named.values()):
+        groups = [name for name in runs if named[name] == metric]
+        if _values({name: runs[name] for name in groups}, "validation").size:
+            drawn.append(("validation", f"{metric} in validation", groups))
+    figure = Figure(figsize=(7, 1 + 3 * len(drawn)), layout="constrained")
+    panels = figure.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (key, label, groups) in zip(panels, drawn, strict=True):
+        _draw(axes, runs, key, label, groups)
     for axes in figure.axes[:-1]:
         axes.set_xlabel("")
     return figure
@@ -57,7 +64,7 @@ def draw_curve(runs: Runs, key: str, label: str) -> Figure:
         label: What it is, with its unit, for the axis.
     """
     figure = Figure(figsize=(4.2, 3.4), layout="constrained")
-    _draw(figure.subplots(), runs, key, label)
+    _draw(figure.subplots(), runs, key, label, list(runs))
     return figure
 
 
@@ -67,8 +74,11 @@ def _values(runs: Runs, key: str) -> npt.NDArray[np.float64]:
     return values[np.isfinite(values)]
 
 
-def _draw(axes: Axes, runs: Runs, key: str, label: str) -> None:
+def _draw(axes: Axes, runs: Runs, key: str, label: str, groups: Sequence[str]) -> None:
+    """Draw a number of some groups. A group has the same colour in all panels."""
     for number, (name, group) in enumerate(runs.items()):
+        if name not in groups:
+            continue
         # Matplotlib leaves out labels that begin with _.
         legend: str | None = f" {name}" if name.startswith("_") else name
         for lines in group:
@@ -88,7 +98,7 @@ def _draw(axes: Axes, runs: Runs, key: str, label: str) -> None:
     axes.set_xlabel("epoch")
     axes.set_ylabel(label, parse_math=False)  # a $ in a name is no formula
     axes.spines[["top", "right"]].set_visible(False)
-    drawn = _values(runs, key)
+    drawn = _values({name: runs[name] for name in groups}, key)
     if not drawn.size:
         return
     for text in axes.legend(frameon=False, fontsize="small").get_texts():
@@ -100,11 +110,12 @@ def _draw(axes: Axes, runs: Runs, key: str, label: str) -> None:
         axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def plot_training(runs: Runs, path: Path) -> None:
+def plot_training(runs: Runs, path: Path, metrics: Mapping[str, str] | None = None) -> None:
     """Write a picture of :func:`draw_training`.
 
     Args:
         runs: See :func:`draw_curve`.
         path: Picture to write.
+        metrics: See :func:`draw_training`.
     """
-    save_picture(draw_training(runs), path)
+    save_picture(draw_training(runs, metrics), path)

@@ -129,7 +129,8 @@ def _mean_lead(scored: Mapping[str, Mapping[str, Sequence[Scored]]]) -> list[lis
     means = {name: float(np.mean([scores[name][0].value for scores in known])) for name in known[0]}
     own = means.pop(OWN)
     best = max(means, key=means.__getitem__, default="")
-    said = f"The best simple model by this is {best}, with {means[best]:.3f}." if best else ""
+    worse = ": this model is no better than that" if best and own <= means[best] else ""
+    said = f"The best simple model by this is {best}, with {means[best]:.3f}{worse}." if best else ""
     return [
         [f"Mean over {len(known)} targets: the {METRICS['roc_auc']} is ", element("strong", f"{own:.3f}"), f". {said}"]
     ]
@@ -181,7 +182,8 @@ def _meaning(fitted: Fitted, own: Sequence[Scored]) -> Html:
         "p",
         *(f"{MEANING[scored.name]} " for scored in own),
         f"The small numbers are a 95 % interval of the number for all {fitted.words.graphs} like these, of which the "
-        "test part is a sample (bootstrap). All models were made in the same run, from the same parts.",
+        "test part is a sample (bootstrap; for the accuracy the interval of Wilson). All models were made in the same "
+        "run, from the same parts.",
         class_="note",
     )
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pfgnn.errors import InputError, shown
-from pfgnn.files import read_text, reading
+from pfgnn.experiments.run_directory import RECORD
+from pfgnn.files import read_json, read_text, reading
 
 LARGEST = 2**53  # of an integer
 SEED = re.compile(r"((?P<setting>.+)-)?seed\d+(-fold\d+)?")  # how `train` and `reproduce` name their runs
@@ -30,6 +31,20 @@ def read_metrics(path: Path) -> list[Line]:
     if not found:
         raise InputError(f"{file} must {must}, but it has no line")
     return found
+
+
+def validation_metric(path: Path) -> str | None:
+    """The name of a run's metric in validation; None if the run has no result yet.
+
+    Args:
+        path: Its directory, or its metrics.jsonl.
+    """
+    record = (path if path.is_dir() else path.parent) / RECORD
+    if not record.exists():
+        return None
+    found = read_json(record)
+    with reading(record, "be the record of a run"):
+        return next((str(result["metric"]) for result in found["results"].values()), None)
 
 
 def group_runs(paths: Sequence[Path]) -> dict[str, list[Path]]:

@@ -2,7 +2,6 @@
 
 import math
 import time
-import warnings
 from contextlib import suppress
 from pathlib import Path
 from signal import SIGINT
@@ -13,7 +12,7 @@ from torch import Tensor, nn
 
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
-from pfgnn.errors import DivergedError, OutOfMemoryError
+from pfgnn.errors import DivergedError, OutOfMemoryError, warn
 from pfgnn.interrupts import Interrupts, Stopped
 from pfgnn.training.averaging import Averaging
 from pfgnn.training.batches import Examples, make_loader
@@ -213,10 +212,9 @@ class Trainer:
         if isinstance(self.step, Replayed):
             self.step = self._replayed()
         torch.cuda.empty_cache()
-        warnings.warn(
+        warn(
             f"{chunk} particles at a time do not fit into the device's memory; "
             f"from now on {self.plain.chunk} are computed at a time, which takes longer",
-            stacklevel=2,
         )
         return True
 
