@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,12 @@ def test_other_files(pfgnn: Command, tmp_path: Path) -> None:
     (tmp_path / "packed-model").rename(tmp_path / "moved")
     status, out, err = pfgnn("evaluate", "moved", "--device", "cpu")
     assert "Compared with the record: identical." in out, err
+    shutil.copytree(tmp_path / "moved", tmp_path / "packed-model")  # where its data were; they change there
+    Dataset.from_graphs(GRAPHS[::-1], SIZES[::-1], splits=given).save(tmp_path / "packed-model" / "data.pfgnn")
+    status, out, err = pfgnn("evaluate", "moved", "--device", "cpu")
+    assert "Compared with the record: identical." in out, err
+    status, out, err = pfgnn("evaluate", "packed-model", "--device", "cpu")
+    assert (status, "data.pfgnn must be the data of the run" in err) == (2, True)
 
 
 def test_a_stopped_fit_goes_on(pfgnn: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from pfgnn.data.load import cache_folder
 from pfgnn.data.packed import write_packed
 from pfgnn.experiments.finished_run import load_weights
 from pfgnn.experiments.run import run
+from pfgnn.experiments.run_directory import read_record
 from pfgnn.graphs import random_graph, to_graph6
 from pfgnn.graphs.strongly_regular import sr25
 
@@ -220,6 +221,6 @@ def test_a_run_trained_with_encodings_predicts_new_graphs(tmp_path: Path, encodi
     found = predict_run(tmp_path / "run", tmp_path / "new.g6", draws=3, device="cpu")
     again = predict_run(tmp_path / "run", Path(config.data.name), draws=3, device="cpu")
     torch.testing.assert_close(found.mean, again.mean[:5], rtol=1e-5, atol=1e-6)
-    model = load_weights(tmp_path / "run", "best").model
+    model = load_weights(tmp_path / "run", read_record(tmp_path / "run")).model
     x, edges = torch.zeros(3, 4), undirected([(0, 1), (1, 2)])
     assert model(x, edges).prediction.shape == (1, 2)  # it reads four columns a node

@@ -21,6 +21,7 @@ from pfgnn.experiments.calibration import (
 )
 from pfgnn.experiments.coverage import coverage_over_splits
 
+RUN = {"data": "c", "seed": 0, "updates": 3, "seconds": {"training": 1.25}, "results": {"test": {"value": 0.5}}}
 NUMBERS = Task("graph", 2, "l1", "mae")
 CLASSES = Task("graph", 3, "cross_entropy", "accuracy")
 PAIR = Task("graph", 2, "cross_entropy", "accuracy")
@@ -61,13 +62,21 @@ def test_each_target_has_its_own_residuals(tmp_path: Path) -> None:
     outputs = [torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]), torch.tensor([[3.0, 0.0], [1.0, 0.0], [1.0, 0.0]])]
     found = calibrate(outputs, y, NUMBERS)
     assert [of.tolist() for of in found.scores] == [[1, 1, 2], [10, 30]]
-    found.write(tmp_path)
-    again = read_calibration(tmp_path, NUMBERS)
+    found.write(tmp_path, RUN)
+    again = read_calibration(tmp_path, NUMBERS, RUN)
     assert again is not None
     np.testing.assert_array_equal(again.quantiles(0.5), found.quantiles(0.5))
     (tmp_path / "calibration.json").write_text('{"format": 2}')
     with pytest.raises(InputError, match=r"calibration.json must have format 1, but it has 2: another version"):
-        read_calibration(tmp_path, NUMBERS)
+        read_calibration(tmp_path, NUMBERS, RUN)
+
+
+def test_the_calibration_of_another_run_is_refused(tmp_path: Path) -> None:
+    calibrate([torch.zeros(3, 2)], np.ones((3, 2)), NUMBERS).write(tmp_path, RUN)
+    assert read_calibration(tmp_path, NUMBERS, {**RUN, "commit": "the same run, packed"}) is not None
+    for key, value in (("data", "d"), ("seed", 1), ("seconds", {"training": 1.26}), ("results", {})):
+        with pytest.raises(InputError, match=r"calibration.json must be the calibration of this model, but it is that"):
+            read_calibration(tmp_path, NUMBERS, {**RUN, key: value})
 
 
 @pytest.mark.parametrize(
@@ -87,7 +96,7 @@ def test_a_damaged_calibration_is_refused(tmp_path: Path, scores: object, temper
     content = {"format": 1, "temperature": temperature, "draws": 2, "scores": scores}
     (tmp_path / "calibration.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match=f"calibration.json {sentence}"):
-        read_calibration(tmp_path, NUMBERS)
+        read_calibration(tmp_path, NUMBERS, RUN)
 
 
 @pytest.mark.parametrize("task", [CLASSES, LABELS])
@@ -123,19 +132,19 @@ def test_each_class_has_its_own_quantile_and_the_rarest_share_one(tmp_path: Path
     assert q[1] == q[2] == max(found.scores[1][0], found.scores[2][0]) > q[0] == found.scores[0][0]
     with pytest.raises(InputError, match=r"a coverage of 0.9 needs at least 9 graphs for calibration, but there are 6"):
         found.quantiles(0.9)
-    found.write(tmp_path)
-    again = read_calibration(tmp_path, CLASSES)
+    found.write(tmp_path, RUN)
+    again = read_calibration(tmp_path, CLASSES, RUN)
     assert again is not None
     assert again.by_class
     np.testing.assert_allclose(again.quantiles(0.6), q, rtol=1e-8)
     with pytest.raises(InputError, match=r"must have scores of 2 classes, as the model has, but it has 3"):
-        read_calibration(tmp_path, replace(CLASSES, outputs=2))
+        read_calibration(tmp_path, replace(CLASSES, outputs=2), RUN)
 
 
 def test_sets_of_an_earlier_version_are_those_of_all_classes_together(tmp_path: Path) -> None:
     content = {"format": 1, "temperature": 1, "draws": 2, "scores": [[0.1, 0.2, 0.9]]}
     (tmp_path / "calibration.json").write_text(json.dumps(content))
-    found = read_calibration(tmp_path, CLASSES)
+    found = read_calibration(tmp_path, CLASSES, RUN)
     assert found is not None
     assert not found.by_class
     np.testing.assert_array_equal(found.quantiles(0.5), [0.2])

@@ -57,7 +57,7 @@ def test_the_record_counts_the_parameters_that_a_model_uses(tmp_path: Path) -> N
     data = demo_data()
     (batch,) = Loader(data, np.arange(len(data)), len(data))
     for name, record in small(tmp_path).items():
-        model = load_weights(tmp_path / DIRECTORIES[name], record["selected"]).model
+        model = load_weights(tmp_path / DIRECTORIES[name], record).model
         model(batch, seed=0).prediction.square().sum().backward()
         assert record["parameters"] == sum(p.numel() for p in model.parameters() if p.grad is not None)
 

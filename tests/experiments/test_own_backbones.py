@@ -97,12 +97,19 @@ def test_no_command_runs_code_that_only_a_folder_names(
     file = written(tmp_path / "own.yaml", own(packed(tmp_path), f"{code}:OwnGNN"))
     (tmp_path / "new.g6").write_text("D?{\n")
     ran = tmp_path / "code-was-run"
-    for command in (("train", file, "--out", "run"), ("evaluate", "run"), ("predict", "run", "new.g6", "--draws", 2)):
-        status, said = pfgnn(*command, "--device", "cpu")
+    cpu = ("--device", "cpu")
+    for command in (
+        ("train", file, "--out", "run", *cpu),
+        ("evaluate", "run", *cpu),
+        ("predict", "run", "new.g6", *cpu),
+        ("explain", "run", "D?{", *cpu),
+        ("explore", "new.g6", "--run", "run"),
+    ):
+        status, said = pfgnn(*command)
         assert status == 2
         assert f"if you trust it, add --import {code}" in said
         assert not ran.exists()
-        status, said = pfgnn(*command, "--device", "cpu", "--import", code)
+        status, said = pfgnn(*command, "--import", code)
         assert not status, said
         assert ran.exists()
         ran.unlink()
@@ -116,6 +123,9 @@ def test_a_dataset_a_module_and_the_name_of_a_folder(tmp_path: Path) -> None:
     assert record["config"]["model"]["backbone"] == "given"
     with pytest.raises(InputError, match="the run has a module that was given in Python, so it must be given again"):
         load_run(folder, "cpu")
+    made: Any = GraphConv
+    with pytest.raises(InputTypeError, match="backbone must be a torch module .* it is the class GraphConv; make an"):
+        load_run(folder, "cpu", backbone=made)
     trained = load_run(folder, "cpu", backbone=GraphConv(8, 8))
     with torch.no_grad():
         trained.model.get_submodule("refine.0.backbone")(torch.ones(1, 8), torch.zeros(2, 0, dtype=torch.int64))

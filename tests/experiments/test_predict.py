@@ -22,6 +22,7 @@ from pfgnn.experiments.finished_run import load_weights
 from pfgnn.experiments.predict import load_run
 from pfgnn.experiments.prediction_table import Columns
 from pfgnn.experiments.run import run
+from pfgnn.experiments.run_directory import read_record
 from pfgnn.graphs import to_graph6
 from pfgnn.model.rivals import Alone
 from pfgnn.training.devices import open_devices
@@ -59,7 +60,7 @@ def test_classes_from_graph6_come_as_probabilities_with_their_standard_error(
     assert found.names == ["probability of class 0", "probability of class 1"]
     assert found.where.tolist() == [[number] for number in range(5)]
     torch.testing.assert_close(found.mean.sum(1), torch.ones(5, dtype=torch.float64))
-    model = load_weights(runs["classes"], "best").model
+    model = load_weights(runs["classes"], read_record(runs["classes"])).model
     data, forward = Resident(graphs(20).subset(range(5))), Forward(model, open_devices("cpu"))
     draws = [predict(forward, data, np.arange(5), Draws(prediction_seed(0), 7), number) for number in range(7)]
     each = torch.stack(draws).double().softmax(-1)
@@ -162,7 +163,7 @@ def test_more_particles_are_more_precise(tmp_path: Path, graph6: Path) -> None:
 def test_a_model_without_draws_has_no_error(tmp_path: Path, graph6: Path) -> None:
     config = small(packed(tmp_path), {"epochs": 1}, model=ModelConfig(width=8, layers=1, steps=0))
     run(config, tmp_path / "run", device="cpu")
-    assert isinstance(load_weights(tmp_path / "run", "best").model, Alone)
+    assert isinstance(load_weights(tmp_path / "run", read_record(tmp_path / "run")).model, Alone)
     assert predict_run(tmp_path / "run", graph6, draws=3, device="cpu").error.max() < 1e-12
 
 

@@ -1,6 +1,7 @@
 """The table of predictions: what was given, what is predicted, and what its noise is."""
 
 import csv
+import math
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,19 @@ def test_each_output_has_its_noise_beside_it(tmp_path: Path) -> None:
     ]
     Predictions(MEAN, ERROR, ["a", "b"], torch.tensor([[0], [1]])).write(tmp_path / "table.csv")
     assert table(tmp_path / "table.csv")[0][:2] == ["graph", "a"]
+
+
+def test_an_offset_hides_no_digit(tmp_path: Path) -> None:
+    """The targets lie near 10^9 and differ by thousandths, and the other one has no scale."""
+    mean = torch.tensor([[1e9 + 0.005806, 1e9 + 0.005806], [math.inf, 1e30]], dtype=torch.float64)
+    found = Predictions(mean, torch.full_like(mean, 1e-3), ["a", "b"], torch.tensor([[0], [1]]))
+    ends = torch.stack([mean - 0.001, mean + 0.001], -1)
+    scaled = found._replace(deviations=torch.tensor([0.004, 0.0]), interval=(ends, 0.9))
+    scaled.write(tmp_path / "table.csv")
+    _, row, far = table(tmp_path / "table.csv")
+    assert row[1:5] == ["1000000000.005806", "0.001", "1000000000.004806", "1000000000.006806"]
+    assert row[5:7] == ["1e+09", "0.001"]
+    assert far[1:6] == ["inf", "0.001", "inf", "inf", "1e+30"]
 
 
 def test_the_columns_of_the_input_stand_beside_each_prediction(tmp_path: Path) -> None:

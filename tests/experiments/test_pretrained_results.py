@@ -75,7 +75,7 @@ def test_a_part_of_the_test_graphs_of_connectivity() -> None:
 
     assert accuracy() == 1
     # The control: the first weights of a training. Half of the graphs belong to each class.
-    inputs = load_weights(MODELS["connectivity"], "last").inputs
+    inputs = load_weights(MODELS["connectivity"], read_record(MODELS["connectivity"])).inputs
     trained.model.load_state_dict(build_model(trained.config.model, inputs, seed=1).state_dict())
     assert accuracy() < 0.8
 

@@ -57,7 +57,7 @@ def test_the_record(finished: Path) -> None:
     assert record["selected"] == "best"
     best = read_checkpoint(finished / BEST)
     assert record["selected_update"] == best.state["run"]["update"]
-    model = load_weights(finished, "best").model
+    model = load_weights(finished, read_record(finished)).model
     assert record["parameters"] == sum(p.numel() for p in model.parameters())
     assert record["data"] == checksum(Dataset.open(finished.parent / "graph-cross_entropy.pfgnn"))
     assert list(record["results"]) == ["validation", "test"]

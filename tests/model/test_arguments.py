@@ -145,7 +145,16 @@ def test_a_backbone_that_needs_more_than_it_gets_is_named(backbone: nn.Module, l
 
 def test_a_layer_of_pyg_without_edge_dim_is_told_so() -> None:
     model = PFGNN(pyg.GATv2Conv(8, 8), 1, in_channels=7, width=8)
-    with pytest.raises(InputError, match=r"made without edge_dim, the number of columns of edge_attr$"):
+    with pytest.raises(
+        InputError, match=r"; it gets edge_attr with 2 columns, but was made without edge_dim, their number$"
+    ):
+        model(X, EDGES, torch.ones(EDGES.shape[1], 2))
+
+
+def test_edge_features_of_another_width_are_told() -> None:
+    """They are encoded to the width of the model."""
+    model = PFGNN(pyg.GINEConv(nn.Linear(8, 8), edge_dim=2), 1, in_channels=7, edge_channels=2, width=8)
+    with pytest.raises(InputError, match=r"mat1 and mat2 .*; it gets edge_attr with 8 columns$"):
         model(X, EDGES, torch.ones(EDGES.shape[1], 2))
 
 

@@ -76,7 +76,7 @@ def demo(
     runs = {name: [read_metrics(out / directory)] for name, directory in DIRECTORIES.items()}
     plot_training(runs, out / "learning_curve.png")
     name = "PF-GNN on GIN"
-    model = load_weights(out / DIRECTORIES[name], records[name]["selected"]).model
+    model = load_weights(out / DIRECTORIES[name], records[name]).model
     assert isinstance(model, PFGNN)
     graph = csl(CSL_NODES, CSL_SKIPS[5])
     title = f"PF-GNN's heaviest particle on the CSL graph of {CSL_NODES} nodes and skip {CSL_SKIPS[5]}"

@@ -12,7 +12,7 @@ from rich.progress import Progress
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, errors, make_table, say
 from pfgnn.cli.threads import Threads, use_threads
-from pfgnn.cli.train import Device, Model
+from pfgnn.cli.train import Device, Imports, Model
 from pfgnn.errors import InputError, shown
 from pfgnn.files import check_writable, write_text
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
@@ -51,6 +51,7 @@ def explain(
     ] = False,
     device: Device = "auto",
     threads: Threads = None,
+    imports: Imports = None,
 ) -> None:
     """Show which vertices and edges a prediction depends on: how much it changes without each, with its noise."""
     from pfgnn.experiments.pretrained import find_model
@@ -72,12 +73,14 @@ def explain(
 
     use_threads(threads)
     from pfgnn.data.task import CLASS_LOSSES
+    from pfgnn.experiments.backbones import import_trusted
     from pfgnn.experiments.explain import explain_prepared
     from pfgnn.experiments.explanation_table import explanation_csv, explanation_json
     from pfgnn.experiments.one_graph import read_one_graph
     from pfgnn.experiments.predict import load_run
     from pfgnn.report.explanation_drawing import draw_explanation
 
+    import_trusted(imports or [])
     shown_on = errors if as_json else console
     run = load_run(directory, device)
     chosen = None if output is None else _find(run.names, output)

@@ -9,6 +9,7 @@ from rich.progress import Progress
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, errors, say
 from pfgnn.cli.threads import use_threads
+from pfgnn.cli.train import Imports
 from pfgnn.errors import InputError, counted
 
 
@@ -18,6 +19,7 @@ def explore(
     run: Annotated[Path | None, typer.Option(help="Run directory or pretrained model: show its particles.")] = None,
     graphs: Annotated[int, typer.Option(min=1, max=1000, help="Number of graphs to show, from the first.")] = 50,
     seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
+    imports: Imports = None,
 ) -> None:
     """Write a page in which one walks the search trees of graphs. It is one file and works without a network.
 
@@ -39,8 +41,10 @@ def explore(
     trained = None
     if run is not None:
         use_threads(None)
+        from pfgnn.experiments.backbones import import_trusted
         from pfgnn.experiments.predict import load_run
 
+        import_trusted(imports or [])
         trained = load_run(model, "cpu")
     samples, note = read_samples(path, graphs, trained is not None and reads_hydrogens(trained))
     shown_on = console if console.is_terminal else errors

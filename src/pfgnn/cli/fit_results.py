@@ -111,9 +111,10 @@ def _say_intervals(folder: Path) -> None:
     from pfgnn.experiments.calibration import read_calibration
     from pfgnn.experiments.intervals import COVERAGE
     from pfgnn.experiments.model_folder import DATA
+    from pfgnn.experiments.run_directory import read_record
 
     task = Dataset.open(folder / DATA).task
-    calibration = read_calibration(folder, task)
+    calibration = read_calibration(folder, task, read_record(folder))
     if calibration is None or task.loss != "l1":
         return
     try:

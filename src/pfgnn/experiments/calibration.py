@@ -10,8 +10,10 @@ graphs of this class, and the set holds all classes with 1 - p ≤ q. So a rare 
 likely. It changes no ranking of classes within a draw.
 """
 
+import hashlib
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,21 +96,43 @@ class Calibration:
         known = zip(self.scores, enough, strict=True)
         return np.array([conformal_quantile(of, coverage) if has else np.nan for of, has in known])
 
-    def write(self, folder: Path) -> None:
-        """Write calibration.json."""
+    def write(self, folder: Path, record: Mapping[str, Any]) -> None:
+        """Write calibration.json.
+
+        Args:
+            folder: The model folder.
+            record: Record of the run whose model was calibrated.
+        """
         scores = [[float(f"{score:.9g}") for score in of] for of in self.scores]
         write_json(
             folder / CALIBRATION_FILE,
-            {"format": FORMAT, "temperature": self.temperature, "draws": self.draws, "scores": scores},
+            {
+                "format": FORMAT,
+                "run": run_of(record),
+                "temperature": self.temperature,
+                "draws": self.draws,
+                "scores": scores,
+            },
         )
 
 
-def read_calibration(folder: Path, task: Task) -> Calibration | None:
+def run_of(record: Mapping[str, Any]) -> str:
+    """A checksum that tells runs apart: of the data, the seed, the times and the results.
+
+    Args:
+        record: Record of the run.
+    """
+    told = {key: record.get(key) for key in ("data", "seed", "updates", "seconds", "results")}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def read_calibration(folder: Path, task: Task, record: Mapping[str, Any]) -> Calibration | None:
     """Read calibration.json of a model folder; None if there is none.
 
     Args:
         folder: The model folder.
         task: Task of the model.
+        record: Record of its run. Files of earlier versions do not say of which run they are.
     """
     path = folder / CALIBRATION_FILE
     if not path.exists():
@@ -116,6 +140,8 @@ def read_calibration(folder: Path, task: Task) -> Calibration | None:
     content = read_json(path)
     with reading(path, "be the calibration of a model, as `pfgnn fit` writes it"):
         check_format(path, content, FORMAT)
+        if content.get("run", run_of(record)) != run_of(record):
+            raise InputError(f"{path} must be the calibration of this model, but it is that of another one")
         scores = tuple(np.array(of, dtype=np.float64) for of in content["scores"])
         by_class = task.loss in CLASS_LOSSES and len(scores) > 1
         found = Calibration(scores, float(content["temperature"]), int(content["draws"]), by_class)

@@ -1,6 +1,7 @@
 """Test a finished run again, and load its weights."""
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from torch import nn
 from pfgnn.errors import InputError
 from pfgnn.experiments.build import Inputs, build_model
 from pfgnn.experiments.config import Config
-from pfgnn.experiments.config_file import read_config
+from pfgnn.experiments.config_file import config_mapping, parse_config, read_config
 from pfgnn.experiments.fit_command import fit_command
 from pfgnn.experiments.open_run import Run
 from pfgnn.experiments.run_directory import CONFIG, read_record, read_run_config
@@ -40,7 +41,7 @@ def evaluate_run(directory: Path, *, device: str = "auto", overrides: tuple[str,
             raise InputError(f"{config.data.name} must be the data of the run, {known}; {_other_data(config, named)}")
 
     this = Run.open(config, device, check)
-    trained = load_weights(directory, record["selected"])
+    trained = load_weights(directory, record)
     return this.evaluate(trained.model.to(this.devices.device), trained.scaler)
 
 
@@ -58,17 +59,17 @@ class Trained(NamedTuple):
     inputs: Inputs
 
 
-def load_weights(directory: Path, selected: str, backbone: nn.Module | None = None) -> Trained:
+def load_weights(directory: Path, record: Mapping[str, Any], backbone: nn.Module | None = None) -> Trained:
     """Load the model of a finished run. The data is not needed.
 
     Args:
         directory: Run directory.
-        selected: "best" for the best weights, otherwise the last weights are loaded.
+        record: Its record. The weights must be of the same data and settings.
         backbone: The backbone, if the run was made with one that was given as an object.
     """
     if read_run_config(directory).model.kind == "forest":
         raise InputError(f"{directory} must be a trained network, but it is a random forest, which keeps no weights")
-    path = directory / (files.BEST if selected == "best" else files.LAST)
+    path = directory / (files.BEST if record["selected"] == "best" else files.LAST)
     try:
         tensors, state = files.read_checkpoint(path)
     except files.DamagedCheckpointError as error:
@@ -78,11 +79,20 @@ def load_weights(directory: Path, selected: str, backbone: nn.Module | None = No
         raise InputError(f"{error}; train the model again with: {again}") from None
     config = read_config(directory / CONFIG)
     with reading(path, "be the checkpoint of a run"):
+        there = {"data": state["identity"]["data"], "config": _without_path(state["identity"]["config"])}
+        files.check_identity(path, there, {"data": record["data"], "config": _without_path(record["config"])})
         inputs = Inputs.from_json(state["identity"]["inputs"])
         model = build_model(config.model, inputs, config.seed, backbone)
         files.load_model(model, files.owned("model", tensors), path)
         target = files.owned("target", tensors)
         return Trained(model.eval(), Standardise(target["mean"], target["std"]) if target else None, inputs)
+
+
+def _without_path(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a stored config, without the name of its data. Their file may have been moved."""
+    settings = config_mapping(parse_config(config))
+    del settings["data"]["name"]
+    return settings
 
 
 def _other_data(config: Config, named: bool) -> str:

@@ -239,14 +239,15 @@ def go_on(folder: Path, options: FitOptions, resume: Resume, report: Report) -> 
 def finish(folder: Path, options: FitOptions) -> dict[str, Any]:
     """Calibrate the model of a finished run, and write the predictions of its test part. Returns the record."""
     dataset = Dataset.open(folder / DATA)
-    trained = TrainedRun(folder, options.device, options.backbone)
+    trained, record = TrainedRun(folder, options.device, options.backbone), read_record(folder)
     if (held := dataset.splits.get(CALIBRATION)) is not None:
         graphs = trained.prepare(dataset.subset(held))
-        calibrate(trained.outputs(graphs, options.draws), dataset.y[held], dataset.task).write(folder)
-        trained.calibration = read_calibration(folder, dataset.task)
+        found = calibrate(trained.outputs(graphs, options.draws), dataset.y[held], dataset.task)
+        found.write(folder, record)
+        trained.calibration = read_calibration(folder, dataset.task, record)
     if (test := dataset.splits.get("test")) is not None:
         _write_test(folder, trained, dataset.subset(test), test, options.draws)
-    return read_record(folder)
+    return record
 
 
 def _choose_parts(given: Given, options: FitOptions, copies: IntArray | None) -> Parts:

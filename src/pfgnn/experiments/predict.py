@@ -34,6 +34,7 @@ from pfgnn.experiments.prediction_table import (
 from pfgnn.experiments.run_directory import CONFIG, RECORD, read_record
 from pfgnn.experiments.seen import Seen
 from pfgnn.graphs.arrays import BoolArray, IntArray
+from pfgnn.model.refine import check_module
 from pfgnn.setting_types import check_draws
 from pfgnn.training.devices import open_devices
 from pfgnn.training.evaluate import Draws, Forward, predict
@@ -69,12 +70,12 @@ class TrainedRun:
         folder = Path(directory)
         record = read_record(folder)
         self.config = read_config(folder / CONFIG)
-        self.model, self.scaler, inputs = load_weights(folder, record["selected"], backbone)
+        self.model, self.scaler, inputs = load_weights(folder, record, backbone)
         self.devices = open_devices(device, self.config.training.precision)
         self.model.to(self.devices.device)
         self.task = inputs.task
         self.names = output_names(self.task)
-        self.facts, self.calibration = read_facts(folder), read_calibration(folder, self.task)
+        self.facts, self.calibration = read_facts(folder), read_calibration(folder, self.task, record)
         channels = inputs.in_channels, inputs.edge_channels
         seen = Seen.read(folder / RECORD, record) if self.facts is None else self.facts.seen
         categories = inputs.node_categories, inputs.edge_categories
@@ -206,9 +207,16 @@ class TrainedRun:
             outside = [""] * new.total
             for place, reason in zip(new.read.tolist(), new.outside or (), strict=True):
                 outside[place] = reason
-        classes = class_names(self.task)
         return Predictions(
-            mean, error, self.names, where, first=new.first, rejects=new.rejects, outside=outside, classes=classes
+            mean,
+            error,
+            self.names,
+            where,
+            first=new.first,
+            rejects=new.rejects,
+            outside=outside,
+            classes=class_names(self.task),
+            deviations=None if self.scaler is None else self.scaler.std,
         )
 
     def _with_coverage(self, found: Predictions, coverage: float | None) -> Predictions:
@@ -298,6 +306,8 @@ def load_run(directory: str | Path, device: str = "auto", backbone: nn.Module | 
         device: "cpu", "cuda", "auto", or one of several GPUs, such as "cuda:1".
         backbone: The module that was given as the backbone of the run, with any parameters; None if none was given.
     """
+    if backbone is not None:
+        check_module("backbone", backbone)
     return TrainedRun(directory, device, backbone)
 
 

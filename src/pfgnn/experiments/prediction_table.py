@@ -18,6 +18,7 @@ PLACES = ("graph", "node")  # columns that say where a prediction belongs
 NOISE = "Monte Carlo standard error"
 CLASS, OUTSIDE = "predicted class", "outside training"
 EMPTY = "(none)"  # a set without a class
+DIGITS, MOST_DIGITS = 7, 16  # of a number: those of float32, and those of float64
 
 
 class Columns(NamedTuple):
@@ -52,6 +53,7 @@ class Predictions(NamedTuple):
         classes: Names of the C classes; empty if the outputs are no classes.
         sets: For each row which classes are in the set that holds the true one, [rows, C], and its coverage; None if
             none was asked for.
+        deviations: Standard deviation of each target in the training part, [C]; None if it is not known.
     """
 
     mean: Tensor
@@ -65,6 +67,7 @@ class Predictions(NamedTuple):
     outside: Sequence[str] | None = None
     classes: Sequence[str] = ()
     sets: tuple[Tensor, float] | None = None
+    deviations: Tensor | None = None
 
     def write(self, path: Path) -> None:
         """Write a CSV table, see :func:`write_table`."""
@@ -88,10 +91,12 @@ class Predictions(NamedTuple):
         columns = torch.stack([self.mean, self.error], -1)
         values = columns if self.interval is None else torch.cat([columns, self.interval[0]], -1)
         named = self._named()
+        scales = [0.0] * len(self.names) if self.deviations is None else self.deviations.tolist()
+        scales = [scale for scale in scales for _ in range(values.shape[-1])]
         for number, (place, row) in enumerate(zip(self.where.tolist(), values.flatten(1).tolist(), strict=True)):
             given = self.carried.rows[place[0] - self.first] if self.carried.rows else ()
             outside = [] if self.outside is None else [self.outside[number]]
-            cells = ("" if math.isnan(value) else f"{value:.7g}" for value in row)
+            cells = map(_written, row, scales)
             yield [*place, *given, *named[number], *cells, *outside]
 
     def _named(self) -> list[list[str]]:
@@ -106,6 +111,15 @@ class Predictions(NamedTuple):
             for cells, held in zip(found, self.sets[0].tolist(), strict=True):
                 cells.append("; ".join(name for name, is_in in zip(self.classes, held, strict=True) if is_in) or EMPTY)
         return found
+
+
+def _written(value: float, scale: float) -> str:
+    """A number with seven digits, and with more if it is far larger than the deviation of its target."""
+    if math.isnan(value):
+        return ""
+    offset = abs(value) / scale if scale > 0 else 0.0
+    digits = DIGITS + math.log10(min(max(offset, 1), 10**MOST_DIGITS))
+    return f"{value:.{min(math.ceil(digits), MOST_DIGITS)}g}"
 
 
 def write_table(path: Path, pieces: Iterable[Predictions]) -> int:

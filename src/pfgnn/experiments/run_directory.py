@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pfgnn.errors import InputError, shown
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
-from pfgnn.experiments.fit_command import BEFORE_TRAINING, fit_command
+from pfgnn.experiments.fit_command import BEFORE_TRAINING, FACTS, fit_command
 from pfgnn.experiments.run_lock import check_free
 from pfgnn.files import check_version, read_json
 
@@ -124,7 +124,7 @@ def read_run_config(directory: Path, overrides: Sequence[str] = ()) -> Config:
     """Read the config of a run.
 
     Earlier versions wrote the path of a packed file as it was given. A relative one is searched from here, and then
-    from the run directory and each folder above it. The file in a model folder is found if the folder was moved.
+    from the run directory and each folder above it. A model folder has its own file, also if it was moved or copied.
 
     Args:
         directory: Run directory.
@@ -132,8 +132,12 @@ def read_run_config(directory: Path, overrides: Sequence[str] = ()) -> Config:
     """
     config = read_config(directory / CONFIG, overrides)
     file = config.data.file
+    here = directory.absolute()
+    moved = any(override.startswith("data.name=") for override in overrides)
+    if file is not None and not moved and (here / FACTS).exists() and (here / file.name).exists():
+        file = here / file.name
+        config = replace(config, data=replace(config.data, name=str(file)))
     if file is not None and not file.exists():
-        here = directory.absolute()
         places = [here / file.name, *(folder / file for folder in (here, *here.parents))]
         found = [place for place in places if place.exists()]
         config = replace(config, data=replace(config.data, name=str(found[0]))) if found else config

@@ -100,7 +100,8 @@ class Refine(nn.Module):
             if isinstance(self.backbone, Stack) or not is_bug(error):
                 raise
             given = ["x", "edge_index", *(["edge_attr"] if extra else []), *named]
-            raise InputError(self._misuse(given, error)) from error
+            columns = None if graph.edge_attr is None else graph.edge_attr.shape[-1]
+            raise InputError(self._misuse(given, error, columns)) from error
         if not isinstance(refined, Tensor) or refined.shape != x.shape:
             came = f"shape {list(refined.shape)}" if isinstance(refined, Tensor) else f"a {type(refined).__name__}"
             raise InputError(
@@ -109,15 +110,23 @@ class Refine(nn.Module):
             )
         return refined
 
-    def _misuse(self, given: list[str], error: Exception) -> str:
-        """The message for a backbone that fails with what it is given. Its own message may be missing or unclear."""
+    def _misuse(self, given: list[str], error: Exception, columns: int | None) -> str:
+        """The message for a backbone that fails with what it is given. Its own message may be missing or unclear.
+
+        Args:
+            given: Names of what it is given.
+            error: What it raised.
+            columns: Number of columns of edge_attr.
+        """
         name, said = type(self.backbone).__name__, cut(str(error), LONGEST_REASON)
         failed = f"it raised {type(error).__name__}" + (f": {said}" if said else "")
         rest = list(inspect.signature(self.backbone.forward).parameters.values())[2:]
         lacks = [p.name for p in rest if p.name not in given and p.kind not in self.variadic]
         hint = f"; it does not get {', '.join(lacks)}, which a module around it may pass on" if lacks else ""
-        if "edge_attr" in given and getattr(self.backbone, "edge_dim", 0) is None:  # of PyG's attention layers
-            hint = "; it was made without edge_dim, the number of columns of edge_attr"
+        if "edge_attr" in given:
+            gets = f"; it gets edge_attr with {columns} columns"
+            made_without = getattr(self.backbone, "edge_dim", 0) is None  # of PyG's attention layers
+            hint = f"{gets}, but was made without edge_dim, their number" if made_without else hint + gets
         return f"the backbone {name} must work with forward({', '.join(given)}), but {failed}{hint}"
 
 
