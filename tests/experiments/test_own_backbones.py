@@ -124,7 +124,7 @@ def test_a_dataset_a_module_and_the_name_of_a_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the run has a module that was given in Python, so it must be given again"):
         load_run(folder, "cpu")
     made: Any = GraphConv
-    with pytest.raises(InputTypeError, match="backbone must be a torch module .* it is the class GraphConv; make an"):
+    with pytest.raises(InputTypeError, match=r"backbone must be a torch module .* it is the class GraphConv; make an"):
         load_run(folder, "cpu", backbone=made)
     trained = load_run(folder, "cpu", backbone=GraphConv(8, 8))
     with torch.no_grad():
