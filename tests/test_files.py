@@ -11,6 +11,7 @@ import pytest
 from pfgnn import files
 from pfgnn.errors import InputError, InputTypeError, OutOfMemoryError
 from pfgnn.files import (
+    check_folder,
     check_writable,
     ending,
     read_json,
@@ -182,3 +183,14 @@ def test_what_cannot_be_written_is_known_before(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
     with pytest.raises(PermissionError, match=re.escape("x.csv")):
         check_writable(tmp_path / "new" / "x.csv")
+
+
+def test_a_folder_cannot_be_a_file_nor_lie_in_one(tmp_path: Path) -> None:
+    file = tmp_path / "file.csv"
+    check_folder(file)
+    check_folder(tmp_path / "new" / "newer")
+    file.write_text("")
+    with pytest.raises(InputError, match=r"file\.csv must be a folder, but it is a file$"):
+        check_folder(file)
+    with pytest.raises(InputError, match=r"a.b must be a folder, but .*file\.csv is a file$"):
+        check_folder(file / "a" / "b")

@@ -166,6 +166,13 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def check_folder(path: Path) -> None:
+    """Raise an InputError if a folder cannot be written because it, or what should hold it, is a file."""
+    above = next(part for part in (path, *path.absolute().parents) if part.exists())
+    if not above.is_dir():
+        raise InputError(f"{path} must be a folder, but {'it' if above == path else above} is a file")
+
+
 def check_writable(path: Path) -> None:
     """Raise the error of :func:`write_atomically` before there is anything to write, as far as it can be known."""
     folder = next(above for above in path.absolute().parents if above.exists())

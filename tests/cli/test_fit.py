@@ -219,6 +219,9 @@ GOOD = "smiles,y\n" + 9 * "C,1.5\nCC,2.5\n"
 NAMES = "smiles,y\n" + "".join(f"{'C' * length},n{length}\n" for length in range(1, 30))
 WRONG: list[tuple[str, list[str], str]] = [
     ("a,b\n1,2\n", [], "has no column 'smiles', but has: a, b"),
+    ("smiles,y\n" + 9 * "C,1e160\nCC,9e160\n", [], "less than 1e+100, but they differ by 8e+160; multiply them by"),
+    ("smiles,y\n" + 9 * "C,1e-320\nCC,3e-320\n", [], "differ by more than 1e-100 and less than 1e+100, but they"),
+    ("smiles,y\n" + 9 * "C,-1e308\nCC,1e308\n", [], "less than 1e+100, but they differ by inf; multiply them by"),
     ("smiles,y\n" + 6 * "C,5\n", [], "at least 2 different values, but every graph has the value 5"),
     ("smiles,y\nC,1.5\nCC,2.5\nO,0.5\n", [], "there must be at least 2 graphs to train on, but of 3 graphs"),
     ("smiles,y\nC,on\nO,on\n", ["--task=classification"], "must have at least 2 classes, but all labels are 'on'"),

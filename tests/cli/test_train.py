@@ -160,6 +160,8 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
             ["train", "small.yaml", "--set", "model.particels=3"],
             "is set to 3; did you mean particles?",
         ),
+        (["train", "small.yaml", "--out", "small.yaml"], "small.yaml must be a folder, but it is a file"),
+        (["train", "small.yaml", "--out", "small.yaml/a/b"], "small.yaml/a/b must be a folder, but /"),
         (["train", "small.yaml", "--set", "model.width=a"], "model.width must be an integer, but it is 'a'"),
         (
             ["train", "small.yaml", "--device", "gpu"],

@@ -60,6 +60,10 @@ def test_wrong_modules_get_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the backbone GraphConv must work with forward"):
         regressor(backbone=own(8)).fit(GRAPHS, SIZES)
     regressor(epochs=1).fit(GRAPHS, SIZES).save(tmp_path / "model")
+    weights = tmp_path / "model" / "best.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    with pytest.raises(InputError, match=f"^{weights} must be a whole checkpoint"):
+        PFGNNRegressor.load(tmp_path / "model")
     with pytest.raises(InputError, match=r"backbone must be None, because .* has a backbone of pfgnn"):
         PFGNNRegressor.load(tmp_path / "model", backbone=own())
 

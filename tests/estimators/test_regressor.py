@@ -146,6 +146,7 @@ def test_larger_graphs_get_a_warning(fitted: PFGNNRegressor) -> None:
     [
         (GRAPHS, ["many"] * len(GRAPHS), "y must hold numbers for a regressor, but it holds 'many'; PFGNNClassifier"),
         (GRAPHS, SIZES[1:], "y must have one row for each of 60 graphs, but it has 59"),
+        (GRAPHS, [10**400] * len(GRAPHS), "y must hold numbers for a regressor, but it holds 1000000"),
         (GRAPHS, SIZES * 0 + 7, "the target must have at least 2 different values, but every graph has the value 7"),
         (GRAPHS[:3], [1.0, 2.0, 3.0], "there must be at least 2 graphs to train on, but of 3 graphs"),
         ([], [], "graphs must hold at least one graph, but it is empty"),

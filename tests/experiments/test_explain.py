@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -12,7 +13,7 @@ from tests.experiments.run_samples import NODES, TARGETS, packed, small
 
 from pfgnn.data import Dataset
 from pfgnn.data.batch import GraphBatch
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.experiments.config import ModelConfig
 from pfgnn.experiments.explain import Explanation, explain_graph
 from pfgnn.experiments.predict import TrainedRun, load_run
@@ -69,6 +70,12 @@ def test_with_all_paths_one_draw_is_exact(drawn: TrainedRun) -> None:
     many = drawn.predict([HOUSE], draws=2, particles=9)
     torch.testing.assert_close(found.prediction, many.mean[0], rtol=1e-5, atol=1e-6)
     assert not explain_graph(drawn, HOUSE, draws=2, particles=5).exact
+
+
+def test_what_is_no_run_is_told() -> None:
+    nothing: Any = None
+    with pytest.raises(InputTypeError, match="run must be what load_run returns, but it is None"):
+        explain_graph(nothing, HOUSE)
 
 
 def test_the_prediction_is_that_of_predict(drawn: TrainedRun) -> None:

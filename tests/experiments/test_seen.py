@@ -1,13 +1,19 @@
 """Which new graphs are unlike all training graphs, by their categories and their size."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+from tests.experiments.run_samples import NODES, packed, small
+from tests.training.training_samples import graphs
 
+from pfgnn import load_run
 from pfgnn.data import Dataset
 from pfgnn.data.molecules import from_smiles
 from pfgnn.experiments.intervals import Outside
 from pfgnn.experiments.prediction_table import Predictions
+from pfgnn.experiments.run import run
 from pfgnn.experiments.seen import Seen, seen_values
 from pfgnn.graphs import Graph
 
@@ -60,6 +66,20 @@ def test_molecules_have_names() -> None:
     assert "bond type TRIPLE" in said[2]
     assert said[3].startswith("unknown element")
     assert said[4] == "larger than all training molecules"
+
+
+def test_nodes_have_the_reason_of_their_graph(tmp_path: Path) -> None:
+    run(small(packed(tmp_path, NODES), {"epochs": 1}), tmp_path / "run", device="cpu")
+    trained = load_run(tmp_path / "run", "cpu")
+    assert trained.needs.seen is not None
+    near = graphs(1).graph(0)
+    far = Graph.from_edges(trained.needs.seen.largest + 1, [(0, 1)])
+    with pytest.warns(
+        UserWarning, match=r"^1 graph is unlike the training data \(larger than all training graphs: graph 1"
+    ):
+        found = trained.predict([near, far], draws=2)
+    reasons = [""] * near.num_nodes + ["larger than all training graphs"] * far.num_nodes
+    assert found.outside == reasons
 
 
 def test_each_reason_is_told_once() -> None:

@@ -12,6 +12,7 @@ from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.errors import InputError
+from pfgnn.files import check_folder
 from pfgnn.setting_types import MOST_LAYERS, MOST_PARTICLES
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def demo(
         check_positive(name, value, most=LARGEST[name])
     if not 0 <= seed < 2**63:
         raise InputError(f"seed must lie in 0..2**63 - 1, but it is {seed}")
+    check_folder(out)
     out.mkdir(parents=True, exist_ok=True)  # raise an error now, not after training
 
     use_threads(threads)

@@ -85,7 +85,7 @@ def explain(
     run = load_run(directory, device)
     chosen = None if output is None else _find(run.names, output)
     given = read_one_graph(graph, run.needs, number, smiles_column)
-    if given.outside and run.task.level == "graph":
+    if given.outside:
         said = f"Warning: this graph is unlike the training graphs ({given.outside}), so the prediction may be far off."
         shown_on.print(said, markup=False, highlight=False, soft_wrap=True)
     with Progress(

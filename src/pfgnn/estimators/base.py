@@ -248,7 +248,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         for name, value in fitted.items():
             setattr(made, name, value)
         made.model_files_ = {name: (folder / name).read_bytes() for name in KEPT if (folder / name).exists()}
-        made._run  # noqa: B018  raises an error if a file is damaged
+        made._loaded = TrainedRun(folder, made.device, backbone)  # raises an error if a file is damaged
         return made
 
 

@@ -102,7 +102,7 @@ def _numbers(y: Any) -> Values:
     try:
         given = np.asarray(y)
         array = given.astype(np.float64) if given.dtype.kind != "c" else given
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         wrong = next((value for value in np.asarray(y, dtype=object).flat if not _is_number(value)), y)
         raise InputTypeError(
             f"y must hold numbers for a regressor, but it holds {shown(wrong)}; PFGNNClassifier takes classes"
@@ -119,6 +119,6 @@ def _numbers(y: Any) -> Values:
 def _is_number(value: Any) -> bool:
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True

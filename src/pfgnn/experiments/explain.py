@@ -35,7 +35,7 @@ from torch import Tensor
 from pfgnn.argument_checks import check_positive
 from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Resident
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.experiments.draw_mean import MeanOfDraws
 from pfgnn.experiments.given_graphs import GivenGraph
 from pfgnn.experiments.predict import TrainedRun
@@ -118,6 +118,8 @@ def explain_graph(
         node: Number of the vertex whose prediction is explained, for a run at node level.
         progress: Called after each draw of some copies with the predictions done, and the number of all of them.
     """
+    if not isinstance(run, TrainedRun):
+        raise InputTypeError(f"run must be what load_run returns, but it is {shown(run)}")
     found = explain_prepared(run, run.prepare([graph]), draws, particles, seed, node=node, progress=progress)
     if isinstance(graph, str) and run.needs.molecules is not None:
         return found._replace(smiles=graph, features=run.needs.molecules)

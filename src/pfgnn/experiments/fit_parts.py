@@ -19,6 +19,7 @@ from pfgnn.graphs.smiles import parse_smiles, rdkit_modules
 LEAST, MOST = 10, 10_000  # graphs of a part whose share is not given; a coverage of 0.9 needs 9 for calibration
 FEWEST_GROUPS = 5  # different molecules for each part; with fewer, copies are drawn as if they were different
 SPLITS = ("random", "scaffold")
+SMALLEST, LARGEST = 1e-100, 1e100  # between values of a target, whose squares must be numbers too
 CALIBRATION = "calibration"
 
 Parts = dict[str, IntArray]
@@ -294,6 +295,11 @@ def check_targets(dataset: Dataset) -> None:
             what = "class" if task.loss != "l1" else "value"
             raise InputError(
                 f"{name} must have at least 2 different values, but every graph has the {what} {known[0]:g}"
+            )
+        if task.loss == "l1" and not SMALLEST < (widest := float(known.max()) - float(known.min())) < LARGEST:
+            raise InputError(
+                f"{name} must have values that differ by more than {SMALLEST:g} and less than {LARGEST:g}, but they "
+                f"differ by {widest:g}; multiply them by a number"
             )
     if task.loss in CLASS_LOSSES:
         counts = np.bincount(dataset.y[~np.isnan(dataset.y)].astype(np.int64), minlength=task.outputs)

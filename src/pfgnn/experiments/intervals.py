@@ -125,8 +125,10 @@ class Outside:
 
     def add(self, found: Predictions) -> None:
         """Count the graphs of some predictions."""
-        for graph, why in zip(found.where[:, 0].tolist(), found.outside or (), strict=found.outside is not None):
-            if why:
+        if found.outside is None:
+            return
+        for graph, why in dict(zip(found.where[:, 0].tolist(), found.outside, strict=True)).items():
+            if why:  # all nodes of a graph have its reason
                 self.graphs += 1
                 for reason in why.split(", "):
                     first, count = self.reasons.get(reason, (graph, 0))

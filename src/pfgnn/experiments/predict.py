@@ -201,12 +201,11 @@ class TrainedRun:
             where = torch.arange(new.total)[:, None]
             if len(new.read) < new.total:
                 mean, error = (with_gaps(rows, new) for rows in (mean, error))
-        where[:, 0] += new.first
         outside: list[str] | None = None
-        if self.needs.seen is not None and self.task.level == "graph":
-            outside = [""] * new.total
-            for place, reason in zip(new.read.tolist(), new.outside or (), strict=True):
-                outside[place] = reason
+        if self.needs.seen is not None:
+            reasons = dict(zip(new.read.tolist(), new.outside or (), strict=True))
+            outside = [reasons.get(graph, "") for graph in where[:, 0].tolist()]
+        where[:, 0] += new.first
         return Predictions(
             mean,
             error,

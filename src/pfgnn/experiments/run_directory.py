@@ -14,7 +14,7 @@ from pfgnn.experiments.config import Config
 from pfgnn.experiments.config_file import read_config
 from pfgnn.experiments.fit_command import BEFORE_TRAINING, FACTS, fit_command
 from pfgnn.experiments.run_lock import check_free
-from pfgnn.files import check_version, read_json
+from pfgnn.files import check_folder, check_version, read_json
 
 CONFIG, RECORD = "config.yaml", "record.json"
 
@@ -40,6 +40,7 @@ Resume = Literal["no", "last", "previous"]
 
 def check_directory(directory: Path, resume: Resume) -> None:
     """Raise an InputError if a process trains in a directory, or if a new run would overwrite the run in it."""
+    check_folder(directory)
     check_free(directory)
     check_new(directory, resume)
 
@@ -56,10 +57,9 @@ def check_out(folder: Path) -> None:
     Args:
         folder: Model folder to write.
     """
+    check_folder(folder)
     if not folder.exists():
         return
-    if not folder.is_dir():
-        raise InputError(f"--out must be a folder, but {folder} is a file")
     names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
     if CONFIG not in names and (others := sorted(names - BEFORE_TRAINING)):
         what = f"{shown(others[0])} and {len(others) - 1} more" if len(others) > 1 else shown(others[0])
