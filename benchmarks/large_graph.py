@@ -2,7 +2,8 @@
 
 Times and peak memory of an inference and of a training step by the number of vertices, with all particles at once and
 in chunks. Each measurement has a process of its own, and the time is the best of two. On a CPU it is the CPU time of
-one thread, so that other work on the machine changes it little.
+one thread, so that other work on the machine changes it little. As in the commands, the C library keeps freed memory
+for the next tensors.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks.measure import Record, memory
 from benchmarks.scaling import linear_fit
 from benchmarks.steps import release, synchronise
+from pfgnn.cli.threads import keep_memory
 from pfgnn.data import Dataset
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.loader import Resident
@@ -86,6 +88,7 @@ def measure(case: Case) -> Record:
     """Time and memory of one case, see ``MEASURED``; None for each of them if the memory is too small."""
     device = torch.device(case.device)
     torch.set_num_threads(1)
+    keep_memory()
     batch, model = make_batch(case.nodes), make_model(case.width).to(device).train(case.training)
     batch = batch.with_fields(**{name: tensor.to(device) for name, tensor in batch.tensors().items()})
     assert batch.y is not None
