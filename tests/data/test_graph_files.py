@@ -14,6 +14,7 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.loader import Loader
 from pfgnn.data.molecules import FEATURES
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 from pfgnn.graphs import Graph, random_graph, to_graph6
 from pfgnn.graphs.arrays import stack
 from pfgnn.model import GIN, GINE, PFGNN
@@ -38,6 +39,11 @@ def test_integers_shrink_and_floats_stay(values: list[Any], dtype: type) -> None
     assert small.dtype == dtype
     assert small.tolist() == values
     assert shrink(small).dtype == dtype
+
+
+def test_integers_that_do_not_fit_are_named() -> None:
+    with pytest.raises(InputError, match=f"integers must be below 2\\*\\*63, but one is {2**64 - 1}"):
+        shrink(np.array([1, 2**64 - 1], dtype=np.uint64))
 
 
 def test_empty_arrays_shrink_to_int64_or_stay() -> None:

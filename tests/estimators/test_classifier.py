@@ -73,6 +73,8 @@ def test_several_labels_with_gaps() -> None:
     assert set(np.unique(model.predict(GRAPHS))) <= {0, 1}
     assert model.score(GRAPHS, y) > 0.8
     assert copy.deepcopy(model).score(GRAPHS, y) == model.score(GRAPHS, y)
+    with pytest.raises(InputError, match="y must have a known class to be scored, but it has none"):
+        model.score(GRAPHS, np.full(y.shape, np.nan))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 from tests.estimators.samples import GRAPHS, SIZES, regressor
 
 from pfgnn.data import Dataset
@@ -79,6 +80,14 @@ def test_several_targets_with_gaps() -> None:
     assert model.predict(GRAPHS).shape == (len(GRAPHS), 2)
     assert model.predict_interval(GRAPHS, 0.5).shape == (len(GRAPHS), 2, 2)
     assert model.score(GRAPHS, y) > 0.8
+    known = np.flatnonzero(~np.isnan(y[:, 1]))
+    some = [GRAPHS[number] for number in known]
+    alone = [r2_score(of, guess) for of, guess in zip(y[known].T, model.predict(some).T, strict=True)]
+    assert model.score(some, y[known]) == pytest.approx(np.mean(alone))
+    with pytest.raises(
+        InputError, match="y must have a known value of each target to be scored, but target 1 has none"
+    ):
+        model.score(GRAPHS, np.where([True, False], y, np.nan))
     with pytest.raises(InputError, match=r"9 graphs .* there are \d with a known value of target 1 \(empty values do"):
         model.predict_interval(GRAPHS)
 

@@ -97,6 +97,23 @@ def test_given_parts_are_kept() -> None:
     assert np.array_equal(np.sort(np.concatenate([parts["train"], parts["calibration"]])), splits["train"])
 
 
+@pytest.mark.parametrize("parts", [("train", "test"), ("train", "validation", "test")])
+def test_what_is_drawn_from_a_given_part_has_no_copy_in_it(parts: tuple[str, ...]) -> None:
+    """Each of 30 graphs is there ten times. Otherwise intervals would be too narrow."""
+    made = single_vertices(300)
+    copies = np.arange(300) % 30
+    splits = {"train": np.arange(240), "validation": np.arange(240, 270), "test": np.arange(270, 300)}
+    found = keep_parts(made, {name: splits[name] for name in parts}, Shares(), seed=0, copies=copies)
+    drawn = [name for name in found if name not in parts]
+    assert "calibration" in drawn
+    for name in drawn:
+        assert len(found[name])
+        assert not np.isin(copies[found[name]], copies[found["train"]]).any()
+    twice = {**splits, "train": np.repeat(np.arange(120), 2)}
+    found = keep_parts(made, twice, Shares(), seed=0)
+    assert not np.isin(found["calibration"], found["train"]).any()
+
+
 def test_a_given_part_without_a_known_target_is_refused() -> None:
     """Otherwise a model would be fitted without the test that the user asked for."""
     y = CLASSES.y.astype(np.float64)
@@ -120,6 +137,11 @@ def test_length_of_the_training(graphs: int, batch_size: int, epochs: int) -> No
     assert (training.batch_size, training.epochs) == (batch_size, epochs)
     assert training.patience == max(epochs // 3, 10)
     assert training.standardise
+
+
+def test_the_patience_follows_from_the_updates_too() -> None:
+    by_updates = chosen(single_vertices(1000), "training.epochs=null", "training.updates=3000").training
+    assert (by_updates.batch_size, by_updates.patience) == (32, 96 // 3)
 
 
 def test_features_choose_the_model() -> None:

@@ -6,6 +6,7 @@ import pytest
 from tests.experiments.test_fit import chosen
 
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.task import Task
 from pfgnn.experiments.fit_steps import least_steps
 from pfgnn.graphs import circulant, disjoint_union, from_networkx
 
@@ -14,6 +15,7 @@ STEPS = [(0, 1), (1, 0), (1, 1)]
 SHRIKHANDE = from_networkx(
     nx.Graph([(4 * i + j, (i + a) % 4 * 4 + (j + b) % 4) for i in range(4) for j in range(4) for a, b in STEPS])
 )
+LABELS = Task("graph", 2, "binary_cross_entropy", "roc_auc")
 RINGS = [circulant(6, [1]), disjoint_union(circulant(3, [1]), circulant(3, [1]))]
 
 
@@ -32,6 +34,14 @@ def test_one_mark_is_enough_for_rings(y: np.ndarray) -> None:
 def test_copies_of_a_graph_and_equal_targets_need_no_more_marks() -> None:
     assert least_steps(Dataset.from_graphs([ROOK] * 4, np.arange(4.0))) == 1
     assert least_steps(Dataset.from_graphs([ROOK, SHRIKHANDE, RINGS[0]], np.array([0, 0, 1]))) == 1
+
+
+def test_unknown_targets_of_copies_are_equal() -> None:
+    """Only the labels of one graph are known; nothing says that the other one has others."""
+    graphs = [ROOK, SHRIKHANDE, RINGS[0]]
+    for label, steps in ((0.0, 1), (1.0, 2)):
+        y = np.array([[0.0, np.nan], [label, np.nan], [0.0, 1.0]])
+        assert least_steps(Dataset.from_graphs(graphs, y, LABELS)) == steps
 
 
 def test_graphs_that_cannot_be_compared_need_one_mark() -> None:

@@ -94,6 +94,9 @@ def test_only_graphs_with_more_paths_than_particles_are_drawn_again(
     [
         ({}, [True, True, False]),
         ({"steps": 0}, [True, True, True]),
+        ({"steps": 0, "sampling": "independent", "resample": "soft"}, [True, True, True]),
+        ({"kind": "ppgn"}, [True, True, True]),
+        ({"kind": "rni"}, [False, False, False]),
         ({"steps": 2}, [True, False, False]),
         ({"sampling": "independent"}, [False, False, False]),
         ({"individualise": "random"}, [False, False, False]),

@@ -34,7 +34,8 @@ def test_a_whole_record_is_read(tmp_path: Path) -> None:
         (
             71,
             37,
-            "The training ended after 71 of 100 epochs, because the validation score had not become better for 34.",
+            "The training ended after 71 of 100 epochs, because the validation score had not become better for 34 "
+            "epochs.",
         ),
     ],
 )
@@ -43,6 +44,9 @@ def test_a_training_that_ended_early_says_why(epochs: int, selected: int, said: 
     done = {"epochs": epochs, "updates": 11 * epochs, "selected_update": 11 * selected}
     assert ended_early({**RECORD, "config": {"training": training}, **done}) == said
     assert ended_early({**RECORD, "config": {"training": {"updates": 10}}, **done}) == ""
+    by_updates = {"epochs": None, "updates": 1100, "patience": 33}
+    of_updates = said.replace("71 of 100 epochs", "781 of 1100 updates")
+    assert ended_early({**RECORD, "config": {"training": by_updates}, **done}) == of_updates
 
 
 @pytest.mark.parametrize("key", RECORD_KEYS)

@@ -110,6 +110,12 @@ def test_mae_of_one_target() -> None:
     assert score(Task("graph", 1, "l1", "mae"), z, y) == {"mae": 2.0, "log_mae": pytest.approx(math.log(2))}
 
 
+def test_the_logarithm_of_no_error_is_left_out() -> None:
+    """JSON has no infinity."""
+    y = torch.tensor([[0.0, 1.0], [1.0, 3.0]])
+    assert score(Task("graph", 2, "l1", "mae"), y, y) == {"mae": 0.0, "mae/0": 0.0, "mae/1": 0.0}
+
+
 def test_mae_of_several_targets_by_name() -> None:
     z, y = torch.randn(50, 2), torch.randn(50, 2)
     each = mean_absolute_error(y.double(), z.double(), multioutput="raw_values")

@@ -52,4 +52,4 @@ def pack(
 
     pack_run(directory, out, licence=licence, limits=limits, half=not full)
     size = sum(path.stat().st_size for path in out.iterdir()) / 2**20
-    console.print(f"Wrote {out}, {size:.1f} MB. Read {out}/card.md, and complete it.", markup=False, soft_wrap=True)
+    console.print(f"Wrote {out}, {size:.1f} MiB. Read {out}/card.md, and complete it.", markup=False, soft_wrap=True)

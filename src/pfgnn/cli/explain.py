@@ -1,6 +1,5 @@
 """The command explain. It checks its input before it imports torch, which takes seconds."""
 
-import json
 import math
 import shlex
 from pathlib import Path
@@ -10,7 +9,7 @@ import typer
 from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
-from pfgnn.cli.console import console, errors, make_table, say
+from pfgnn.cli.console import console, errors, make_table, print_json, say
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.cli.train import Device, Imports, Model
 from pfgnn.errors import InputError, shown
@@ -62,7 +61,7 @@ def explain(
     read_record(directory)
     if out is not None and out.suffix.lower() != ".csv":
         raise InputError(f"out must end in .csv, but it is {out}")
-    if picture is not None and picture.suffix != ".svg":
+    if picture is not None and picture.suffix.lower() != ".svg":
         raise InputError(f"picture must end in .svg, but it is {picture}")
     if not as_json:
         out = out or Path("explanation.csv")
@@ -112,7 +111,7 @@ def explain(
     for path, text in texts.items():
         write_text(path, text)
     if as_json:
-        print(json.dumps(explanation_json(found)))
+        print_json(explanation_json(found))
         return
     _print(found, chosen)
     console.print(f"Wrote {out} and {picture}.", markup=False, soft_wrap=True)

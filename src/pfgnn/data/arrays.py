@@ -57,8 +57,10 @@ def shrink(array: Array) -> Array:
     if array.dtype.kind not in "iub" or array.size == 0:
         return array.astype(np.int64) if array.dtype.kind in "iub" else array
     low, high = int(array.min()), int(array.max())
-    kinds = (np.uint8, np.int8, np.int16, np.int32, np.int64)
-    return array.astype(next(k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max))
+    for kind in (np.uint8, np.int8, np.int16, np.int32, np.int64):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return array.astype(kind)
+    raise InputError(f"integers must be below 2**63, but one is {high}")
 
 
 def as_targets(y: npt.ArrayLike) -> Array:

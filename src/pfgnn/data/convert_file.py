@@ -190,7 +190,7 @@ def write_rejects(path: str | Path | None, rejects: Iterable[Reject]) -> None:
     """Write rejected lines to a file, each as "line N: reason". Does nothing if ``path`` is None."""
 
     def write(temporary: Path) -> None:
-        with temporary.open("w") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             file.writelines(f"line {reject.line}: {reject.reason}\n" for reject in rejects)
 
     if path is not None:

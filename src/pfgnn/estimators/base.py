@@ -50,9 +50,9 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             :mod:`pfgnn.experiments.config`.
         features: Features of molecules that are given as SMILES: "ogb", "zinc" or "qm9".
         early_stopping: Whether to hold out a validation part, on which the best weights are selected.
-        validation_fraction: Share of the graphs for it; None for a tenth, but at least 10 graphs if these are at most
-            a fifth, and at most 10,000.
-        patience: Epochs without improvement before the training stops; None for a third of the epochs.
+        validation_fraction: Share of the graphs for it; None for a tenth, but at least 10 graphs unless that is more
+            than a fifth of all, and at most 10,000.
+        patience: Epochs without improvement before the training stops; None for a third of the epochs, but at least 10.
         calibration_fraction: Share of the graphs that are held out to calibrate intervals and probabilities. None as
             for ``validation_fraction``; 0 for no calibration.
         draws: Independent draws that a prediction averages.

@@ -87,6 +87,8 @@ class PFGNNClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]  #
         if self.one_column_:
             truth = truth.reshape(-1)
         known = np.ones(truth.shape, dtype=bool) if truth.dtype.kind != "f" else ~np.isnan(truth)
+        if not known.any():
+            raise InputError("y must have a known class to be scored, but it has none")
         rows = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         weights = np.broadcast_to(rows if truth.ndim == 1 else rows[:, None], truth.shape)
         return float(np.average((truth == predicted)[known], weights=weights[known]))

@@ -36,7 +36,7 @@ def plain(value: Any) -> Any:
 def read_parameters(estimator: Any) -> dict[str, Any]:
     """The parameters by name. Raises an error if one that is no setting of a config has the wrong type."""
     found = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
-    for name in ("early_stopping", "warm_start"):
+    for name in ("early_stopping", "warm_start", "verbose"):
         check_flag(name, found[name])
     if not isinstance(found["settings"], Mapping | None):
         raise InputTypeError(f"settings must be a dict such as {{'model.width': 32}}, but it is {found['settings']!r}")

@@ -79,18 +79,18 @@ class PFGNNRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]  # s
             y: The true values; None for the targets of a Dataset.
             sample_weight: Weight of each graph, [G].
         """
-        truth, predicted = _numbers(targets_of(X, y, "regressor")), self.predict(X)
-        if not np.isnan(truth).any():
-            from sklearn.metrics import r2_score
+        from sklearn.metrics import r2_score
 
-            return float(r2_score(truth, predicted, sample_weight=sample_weight))
+        truth, predicted = _numbers(targets_of(X, y, "regressor")), self.predict(X)
         weights = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        scores = []
+        scores: list[float] = []
         for of, guess in zip(np.atleast_2d(truth.T), np.atleast_2d(predicted.T), strict=True):
             known = ~np.isnan(of)
-            mean = np.average(of[known], weights=weights[known])
-            total = (weights[known] * (of[known] - mean) ** 2).sum()
-            scores.append(1 - (weights[known] * (of[known] - guess[known]) ** 2).sum() / total)
+            if not known.any():
+                raise InputError(
+                    f"y must have a known value of each target to be scored, but target {len(scores)} has none"
+                )
+            scores.append(r2_score(of[known], guess[known], sample_weight=weights[known]))
         return float(np.mean(scores))
 
     def _shaped(self, values: Values) -> Values:

@@ -253,7 +253,7 @@ def finish(folder: Path, options: FitOptions) -> dict[str, Any]:
 def _choose_parts(given: Given, options: FitOptions, copies: IntArray | None) -> Parts:
     dataset = given.dataset
     if options.split == "given":
-        return keep_parts(dataset, dataset.splits, options.shares, options.seed)
+        return keep_parts(dataset, dataset.splits, options.shares, options.seed, copies)
     if options.split not in SPLITS:
         raise InputError(f"split must be one of {', '.join(SPLITS)}, but it is {shown(options.split)}")
     scaffolds = None

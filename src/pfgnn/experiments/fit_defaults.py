@@ -22,6 +22,7 @@ ALL_VERTICES = 64  # graphs of up to so many vertices are tested with one partic
 MANY = 5000  # training graphs from which the deeper network of the config ours/zinc pays
 VISITS = 2_000_000  # graphs that a training sees in all, if this is 10 to 100 epochs
 LEAST_UPDATES = 600
+LEAST_PATIENCE = 10
 NORM_BATCHES = 8  # with running means, the validation of regular graphs is useless until the end of the training
 MEASURED = 10_000  # training graphs whose features and extent in space are measured
 
@@ -104,7 +105,8 @@ def choose_config(
     training = config.training
     if validation is None or "training.patience" in named:
         return config
-    return replace(config, training=replace(training, patience=max((training.epochs or 0) // 3, 10)))
+    epochs = training.epochs or (training.updates or 0) * training.batch_size // (len(train) * training.copies)
+    return replace(config, training=replace(training, patience=max(epochs // 3, LEAST_PATIENCE)))
 
 
 def _reach(graphs: Dataset) -> float | None:

@@ -29,8 +29,8 @@ Parts = dict[str, IntArray]
 class Shares:
     """The shares of the parts. What is left is for training.
 
-    A share of None follows from the number of graphs: a tenth, but at least 10 graphs if these are at most a fifth,
-    and at most 10,000.
+    A share of None follows from the number of graphs: a tenth, but at least 10 graphs unless that is more than a fifth
+    of all, and at most 10,000.
 
     Args:
         validation: Share of the graphs on which the best weights are selected; 0 to keep the last weights.
@@ -161,7 +161,13 @@ def _why_empty(part: str, warm: bool) -> str:
     )
 
 
-def keep_parts(dataset: Dataset | Shards, splits: Mapping[str, Array], shares: Shares, seed: int) -> Parts:
+def keep_parts(
+    dataset: Dataset | Shards,
+    splits: Mapping[str, Array],
+    shares: Shares,
+    seed: int,
+    copies: IntArray | None = None,
+) -> Parts:
     """The parts of a dataset that has some. What is missing of the others is drawn from its training part.
 
     Args:
@@ -169,6 +175,7 @@ def keep_parts(dataset: Dataset | Shards, splits: Mapping[str, Array], shares: S
         splits: Its parts, which have "train" and "test".
         shares: ``calibration``, and ``validation`` if there is no such part, are shares of the training part.
         seed: Seed of the draw.
+        copies: See :func:`make_parts`. What is drawn has no copy in the training part.
     """
     known: Array = np.asarray(~np.isnan(dataset.y).all(1))
     parts = {name: splits[name][known[splits[name]]] for name in ("train", "validation", "test") if name in splits}
@@ -180,7 +187,8 @@ def keep_parts(dataset: Dataset | Shards, splits: Mapping[str, Array], shares: S
     validation = 0.0 if "validation" in parts else shares.validation
     size = Shares(validation, shares.calibration, 0.0).sizes(len(train))
     sizes = [size["train"], size[CALIBRATION], size["validation"]]
-    drawn = random_split(len(train), sizes, seed, labels=_classes(dataset, train))
+    groups = _groups(np.arange(len(dataset)) if copies is None else copies, train, parts=3)
+    drawn = random_split(len(train), sizes, seed, labels=_classes(dataset, train), groups=groups)
     kept = {"validation": train[drawn["test"]], **parts}
     kept |= {"train": train[drawn["train"]], CALIBRATION: train[drawn["validation"]]}
     return {name: kept[name] for name in ("train", "validation", CALIBRATION, "test") if len(kept[name])}

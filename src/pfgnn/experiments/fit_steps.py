@@ -46,9 +46,10 @@ def _mixed(looks: Array, y: Array) -> IntArray:
 
     Args:
         looks: What is equal for graphs that look alike, [g].
-        y: Their targets, [g, C].
+        y: Their targets, [g, C]. NaN means unknown.
     """
     _, look = np.unique(looks, return_inverse=True)
-    _, target = np.unique(y, axis=0, return_inverse=True)
+    known = np.where(np.isnan(y), np.inf, y)  # NaN would differ from NaN
+    _, target = np.unique(known, axis=0, return_inverse=True)
     kinds = np.unique(np.stack([look, target.reshape(-1)]), axis=1)
     return np.flatnonzero(np.bincount(kinds[0], minlength=len(look))[look] > 1)

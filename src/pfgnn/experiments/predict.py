@@ -259,17 +259,19 @@ class TrainedRun:
             yield self._in_units(output)
 
     def is_exact(self, num_nodes: IntArray, particles: int | None = None) -> BoolArray:
-        """Whether the particles go through all paths of the search tree of a graph, so that nothing is random, [G].
+        """Whether nothing is random for a graph, such as if the particles go through all paths of its search tree, [G].
 
         Args:
             num_nodes: n, the number of vertices of each graph, [G].
             particles: See :meth:`predict`.
         """
         model = self.config.model
-        draws_paths = model.kind == "pfgnn" and model.sampling in ("distinct", "top") and model.resample == "none"
-        most = self.particles(particles) if draws_paths and model.individualise != "random" else 0
-        exact: BoolArray = num_nodes.astype(np.float64) ** model.steps <= most
-        return exact
+        draws_paths = model.sampling in ("distinct", "top") and model.resample == "none"
+        if model.kind == "pfgnn" and model.steps > 0:
+            most = self.particles(particles) if draws_paths and model.individualise != "random" else 0
+            exact: BoolArray = num_nodes.astype(np.float64) ** model.steps <= most
+            return exact
+        return np.full(len(num_nodes), model.kind != "rni")
 
     def particles(self, particles: int | None) -> int:
         """K: as given, else as the run was tested, else as it was trained."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pfgnn.errors import InputError, cut
+from pfgnn.experiments.run_lock import one_at_a_time
 from pfgnn.files import read_json, write_json
 
 Record = dict[str, Any]  # a run's record.json
@@ -77,7 +78,8 @@ def gather(path: Path, config: Mapping[str, Any], record: Record) -> None:
         "fold": fold,
         **{name: record[name] for name in record if name not in ("config", "seed", "seen")},
     }
-    others = read_gathered(path).runs if path.exists() else []
-    runs = [run, *(other for other in others if (other["seed"], other["fold"]) != (seed, fold))]
-    runs.sort(key=lambda run: (run["seed"], run["fold"] or 0))
-    write_json(path, asdict(Gathered(path.parent.name, path.stem, shared_config(config), runs)))
+    with one_at_a_time(path.parent):  # another process may add to the same file
+        others = read_gathered(path).runs if path.exists() else []
+        runs = [run, *(other for other in others if (other["seed"], other["fold"]) != (seed, fold))]
+        runs.sort(key=lambda run: (run["seed"], run["fold"] or 0))
+        write_json(path, asdict(Gathered(path.parent.name, path.stem, shared_config(config), runs)))

@@ -90,15 +90,16 @@ def ended_early(record: Mapping[str, Any]) -> str:
         record: The record of the run.
     """
     training = record.get("config", {}).get("training", {})
-    planned, patience = training.get("epochs"), training.get("patience")
+    unit = "updates" if training.get("epochs") is None else "epochs"
+    planned, patience = training.get(unit), training.get("patience")
     if planned is None or patience is None or not record["updates"]:
         return ""
     waited = record["epochs"] - math.ceil(record["epochs"] * record["selected_update"] / record["updates"])
-    if record["epochs"] >= planned or waited <= patience:
+    if record[unit] >= planned or waited <= patience:
         return ""
     return (
-        f"The training ended after {record['epochs']} of {planned} epochs, because the validation score had not become "
-        f"better for {waited}."
+        f"The training ended after {record[unit]} of {planned} {unit}, because the validation score had not become "
+        f"better for {waited} epochs."
     )
 
 

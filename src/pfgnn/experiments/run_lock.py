@@ -115,6 +115,22 @@ def locked_record(record: Path) -> Iterator[Lock]:
         yield lock
 
 
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Wait until no other process of this machine is in such a block for this folder, which is created if needed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
 def is_in_use(directory: Path) -> bool:
     """Whether another process trains in a directory. To know it of one on another machine takes some seconds."""
     path = directory / FILE

@@ -25,8 +25,8 @@ def score(task: Task, prediction: Tensor, y: Tensor) -> Score:
         roc_auc       area under the ROC curve; the mean over the targets in which both classes occur; with several
                       targets also the area of each of these, as "roc_auc/NAME"
         mean_roc_auc  mean over classes c of the area for "class c or another"; also gives accuracy
-        mae           mean over targets c of the mean absolute error e_c; also gives log_mae, the mean of log e_c, and
-                      with several targets the error of each one, as "mae/NAME"
+        mae           mean over targets c of the mean absolute error e_c; also gives log_mae, the mean of log e_c if
+                      all are above 0, and with several targets the error of each one, as "mae/NAME"
         error_ratio   mean over targets c of e_c / scale_c, and the ratio of each one, as "error_ratio/NAME"
         pairs         accuracy; pairs themselves are not scored here
 
@@ -142,7 +142,9 @@ def _area(scores: Tensor, positive: Tensor) -> float:
 
 def _mae(task: Task, z: Tensor, y: Tensor) -> Score:
     errors = _errors(z, y)
-    means = {"mae": float(errors.mean()), "log_mae": float(errors.log().mean())}
+    means = {"mae": float(errors.mean())}
+    if errors.all():  # the logarithm of 0 is no number
+        means["log_mae"] = float(errors.log().mean())
     return means | (_by_name(task, "mae", errors) if task.outputs > 1 else {})
 
 
