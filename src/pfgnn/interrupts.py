@@ -147,7 +147,7 @@ def blocked() -> Iterator[None]:
 class Interrupts:
     """Holds back Ctrl-C and other signals that would raise a KeyboardInterrupt.
 
-    Args:
+    Attributes:
         pending: Number of a signal that was held back, or None.
     """
 
@@ -160,7 +160,7 @@ class Interrupts:
     def held_back(self) -> Iterator[None]:
         """Hold signals back. At its end, one that came raises :class:`Stopped`, unless the work raised an error.
 
-        A second signal, a second or more after the first, is not held back.
+        Another signal, at least one second after the first one, is not held back.
         """
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING, *ALARM)}
         replaced = {n: handler for n, handler in handlers.items() if _in_main_thread() and _interrupts(handler)}

@@ -71,7 +71,7 @@ def test_inspect_lowers_the_depth_of_a_tree(tmp_path: Path) -> None:
         (["inspect", "bad.g6"], "bad.g6, line 2: graph6 text has 3 bytes after its size"),
         (["inspect", "bad.smi"], "bad.smi, line 3: smiles 'C(C' is not a valid molecule"),
         (["inspect", "graphs.xyz"], "must end in one of .g6, .s6, .smi, .smiles"),
-        (["demo", "--out", "bad.g6/out"], "Not a directory"),
+        (["demo", "--out", "bad.g6/out"], "bad.g6 is a file"),
     ],
 )
 def test_wrong_input_gets_one_sentence_status_2_and_no_traceback(

@@ -99,7 +99,7 @@ def test_fields_of_a_dataset(changes: dict[str, Any], sentence: str) -> None:
         ({"pad": (8, 0)}, "pad must be at least 1, but it is 0"),
         ({"world": None}, "world must be an int, but it is None"),
         ({"rank": -1}, "rank must be at least 0, but it is -1"),
-        ({"dataset": [1]}, "dataset must be a Dataset or a Resident, but it is a list"),
+        ({"dataset": [1]}, "dataset must be a Dataset or a GraphStore, but it is a list"),
     ],
 )
 def test_a_loader(options: dict[str, Any], sentence: str) -> None:

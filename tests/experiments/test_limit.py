@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from pfgnn.experiments.limit import MARK, leaf_counts, least_steps
+from pfgnn.experiments.limit import MARK, leaf_counts, steps_to_differ
 from pfgnn.graphs import Graph, circulant, disjoint_union, read_graph6
 from pfgnn.model.colours import hash_rows, refine_colours
 from pfgnn.ops.hashing import mix
@@ -40,13 +40,13 @@ def test_symmetries_change_nothing(graph: Graph, steps: int) -> None:
 
 
 def test_the_number_of_marks_that_is_needed() -> None:
-    assert least_steps(RING, TRIANGLES) == 1
-    assert least_steps(RING, WHEEL) == 0
-    assert least_steps(RING, RING.relabel([2, 5, 0, 4, 1, 3]), 2) is None
+    assert steps_to_differ(RING, TRIANGLES) == 1
+    assert steps_to_differ(RING, WHEEL) == 0
+    assert steps_to_differ(RING, RING.relabel([2, 5, 0, 4, 1, 3]), 2) is None
     labels = np.array([[0], [0], [1], [1], [0], [0]])
     one, other = (Graph(6, RING.edges, x=of) for of in (labels, labels[[0, 2, 1, 4, 3, 5]]))
-    assert least_steps(one, other) == 0
-    assert least_steps(one, one.relabel([1, 2, 3, 4, 5, 0]), 1) is None
+    assert steps_to_differ(one, other) == 0
+    assert steps_to_differ(one, one.relabel([1, 2, 3, 4, 5, 0]), 1) is None
 
 
 def test_brec_needs_as_many_marks_as_another_program_found(data_dir: Path) -> None:
@@ -57,4 +57,4 @@ def test_brec_needs_as_many_marks_as_another_program_found(data_dir: Path) -> No
     assert {row["category"] for row in rows} >= {"basic", "regular", "extension", "cfi", "4-vertex"}
     for row in rows:
         left, right = graphs[2 * int(row["pair"]) :][:2]
-        assert least_steps(left, right, 2) == int(row["min_steps"]), row
+        assert steps_to_differ(left, right, 2) == int(row["min_steps"]), row

@@ -8,9 +8,14 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from pfgnn.training.distinguish import COLUMNS, _project, hotelling, paired_t2, threshold, told_apart
+from pfgnn.training.distinguish import COLUMNS, _project, hotelling, paired_t2, threshold
 
 R, LEVEL = 64, 0.01
+
+
+def told_apart(first: torch.Tensor, second: torch.Tensor, level: float) -> torch.Tensor:
+    """Whether the test tells each pair apart, [P]."""
+    return hotelling(first, second) > threshold(first.shape[2], first.shape[1], second.shape[1], level)
 
 
 def normal(shape: tuple[int, ...], seed: int = 0) -> Tensor:

@@ -28,7 +28,7 @@ from pfgnn.model import GIN, PFGNN
 from pfgnn.training import checkpoint_file as checkpoint
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.cuda_graphs import Replayed
-from pfgnn.training.devices import Devices, gather_rows, open_devices, over_devices
+from pfgnn.training.devices import Devices, gather_rows, mean_over_devices, open_devices
 from pfgnn.training.evaluate import Draws, Forward, predict
 from pfgnn.training.loop import Trainer
 
@@ -181,8 +181,7 @@ def work(folder: Path) -> None:
     own = folder / f"of-{rank}"  # a folder of its own for each process, to see who writes
     found = {f"{case}/{name}": t for case in BATCHES for name, t in update(own / case, devices, case).items()}
     found |= {f"{level}-{part}": predictions(devices, level, part) for level in ("graph", "node") for part in PARTS}
-    found["sum"] = over_devices(devices, torch.tensor([rank + 1.0]), "sum")
-    found["mean"] = over_devices(devices, torch.tensor([rank + 1.0]), "mean")
+    found["mean"] = mean_over_devices(devices, torch.tensor([rank + 1.0]))
     found["stopped"] = torch.tensor(stopped(folder / f"stopped-{devices.world}-{rank}", devices))
     found["rows"] = torch.cat(gather_rows(devices, torch.full((2 * rank, 3), float(rank))))
     found |= on_one_shape(folder / "shapes", devices)

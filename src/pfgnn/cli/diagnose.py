@@ -57,9 +57,9 @@ def diagnose(
     from pfgnn.report.diagnosis_text import markdown, sections, verdict
 
     if out is not None:
-        from pfgnn.files import write_atomically
+        from pfgnn.files import write_text
 
-        write_atomically(out, lambda temporary: temporary.write_text(markdown(found), encoding="utf-8"))
+        write_text(out, markdown(found))
     if json:
         print_json({**found.to_json(), "skipped_lines": skipped})
         return

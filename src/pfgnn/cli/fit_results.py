@@ -45,7 +45,7 @@ def say_results(folder: Path, record: dict[str, Any]) -> None:
             if metric == "accuracy" and AREA in result["scores"]:
                 said += f", ROC-AUC {result['scores'][AREA]:.4g},"
             console.print(f"{said} on {counted(graphs, 'graph')}.", highlight=False, soft_wrap=True, markup=False)
-    _say_intervals(folder)
+    _say_intervals(folder, dataset.task, record)
     seconds = record["seconds"]["training"]
     console.print(
         f"{record['updates']} updates in {seconds:.0f} s, {record['parameters']} parameters, {record['device']}.",
@@ -105,16 +105,12 @@ def _likely(value: float, graphs: int) -> str:
     return f" (95 % interval for all graphs like these: {low:.3g} to {high:.3g})"
 
 
-def _say_intervals(folder: Path) -> None:
+def _say_intervals(folder: Path, task: "Task", record: dict[str, Any]) -> None:
     """Print half the length of the intervals of each target."""
-    from pfgnn.data.dataset import Dataset
     from pfgnn.experiments.calibration import read_calibration
     from pfgnn.experiments.intervals import COVERAGE
-    from pfgnn.experiments.model_folder import DATA
-    from pfgnn.experiments.run_directory import read_record
 
-    task = Dataset.open(folder / DATA).task
-    calibration = read_calibration(folder, task, read_record(folder))
+    calibration = read_calibration(folder, task, record)
     if calibration is None or task.loss != "l1":
         return
     try:

@@ -66,7 +66,7 @@ class Conversion:
         labels: For graph6 and smi, a file with one line of comma-separated targets for each graph.
         task: Either classification, with the distinct targets as classes in ascending order, or regression. By default
             classification if there is one column of targets, and its values are texts, or 0, 1, 2, ... without a gap
-            and not most of them once. Must be None for a TU folder, whose files determine the task.
+            and most values occur more than once. Must be None for a TU folder, whose files determine the task.
         on_error: What to do with a line that cannot be read: fail or skip. An error in a TU folder always fails.
         split_column: For csv, the column that names the part of each row: train, validation, test, or empty.
     """

@@ -53,19 +53,18 @@ def find(name: str, root: str | Path | None = None) -> Path | None:
     return fetched if fetched is not None and _is_file(fetched) else None
 
 
-def load_smiles(name: str, graphs: int, root: str | Path | None = None) -> list[str]:
+def load_smiles(name: str, graphs: int) -> list[str]:
     """The SMILES of all graphs of a named dataset, in their order.
 
     Args:
         name: A name of the catalogue whose entry has a table of SMILES.
         graphs: Number of graphs of the dataset.
-        root: See :func:`load`.
     """
     known = [other for other, entry in ENTRIES.items() if entry.smiles]
     if name not in known:
         raise InputError(f"the dataset must be one with SMILES, {', '.join(known)}, but it is {shown(name)}")
     entry = ENTRIES[name]
-    file = next((path for at in places(root) if _is_file(path := at / entry.folder / entry.smiles)), None)
+    file = next((path for at in places() if _is_file(path := at / entry.folder / entry.smiles)), None)
     if file is None:
         raise InputError(
             f"the SMILES of {name} were not found; set PFGNN_DATA=FOLDER, with {entry.smiles} in FOLDER/{entry.folder}"

@@ -194,7 +194,7 @@ class Loader:
         weights: npt.NDArray[np.float64] | None = None,
     ) -> None:
         if not isinstance(dataset, Dataset | GraphStore):
-            raise InputTypeError(f"dataset must be a Dataset or a Resident, but it is a {type(dataset).__name__}")
+            raise InputTypeError(f"dataset must be a Dataset or a GraphStore, but it is a {type(dataset).__name__}")
         for name, value, least in (
             ("batch_size", batch_size, 1),
             ("world", world, 1),

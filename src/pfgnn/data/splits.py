@@ -7,16 +7,16 @@ import numpy.typing as npt
 
 from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.undirected import undirected
 from pfgnn.errors import InputError, InputTypeError
-from pfgnn.graphs.arrays import IntArray, rank_rows
+from pfgnn.graphs.arrays import IntArray
 from pfgnn.graphs.canonical import certificate
+from pfgnn.graphs.fingerprint import fingerprints
 
 PARTS = ("train", "validation", "test")
 FRACTIONS = (0.8, 0.1, 0.1)
-ROUNDS = 8  # rounds of hashed 1-WL refinement; then hardly any two different molecules have the same hash
 
 Splits = dict[str, IntArray]
-Hashes = npt.NDArray[np.uint64]
 
 
 def random_split(
@@ -102,8 +102,9 @@ def duplicate_groups(dataset: Dataset) -> IntArray:
     """For each graph, the smallest number of a graph that is equal to it, int64 [G].
 
     Graphs are equal if they are isomorphic, with equal features of nodes and edges. Positions and targets are ignored.
+    The graphs must be undirected, without loops and double edges.
     """
-    _, bucket, sizes = np.unique(_hashes(dataset), return_inverse=True, return_counts=True)
+    _, bucket, sizes = np.unique(fingerprints(*undirected(dataset)).graphs, return_inverse=True, return_counts=True)
     alike = np.flatnonzero(sizes[bucket] > 1)
     groups = np.arange(len(dataset))
     least: dict[bytes, int] = {}
@@ -192,37 +193,3 @@ def _checked(name: str, values: npt.ArrayLike, count: int) -> Array:
     if array.dtype.kind not in "iub":
         raise InputTypeError(f"{name} must hold integers, but it has dtype {array.dtype}")
     return array
-
-
-def _hashes(dataset: Dataset) -> Hashes:
-    """A hash for each graph, shape [G], from 1-WL refinement of all graphs at once. Equal graphs have equal hashes."""
-    nodes, edges = dataset.node_counts.astype(np.int64), dataset.edge_counts.astype(np.int64)
-    offset = np.repeat(np.cumsum(nodes) - nodes, edges)
-    source, target = dataset.edges.astype(np.int64) + offset  # edges are sorted by target
-    degree = np.bincount(target, minlength=int(nodes.sum()))
-    kind = _ranks(dataset.edge_attr, len(source))
-    colour = _mix(_ranks(dataset.x, len(degree)))
-    for _ in range(ROUNDS):
-        seen = _segment_sums(_mix(colour[source] ^ _mix(kind)), degree)
-        colour = _mix(colour + _mix(seen))
-    return _segment_sums(colour, nodes)
-
-
-def _ranks(rows: Array | None, count: int) -> Hashes:
-    return np.zeros(count, dtype=np.uint64) if rows is None else rank_rows(rows).astype(np.uint64)
-
-
-def _mix(values: Hashes) -> Hashes:
-    """Mix the bits of 64-bit values with a one-to-one map (one step of SplitMix64)."""
-    import torch  # here, because it is slow to load, and the list of datasets needs none of it
-
-    from pfgnn.ops.hashing import GOLDEN, mix
-
-    return mix(torch.from_numpy(values.view(np.int64)) + GOLDEN).numpy().view(np.uint64)
-
-
-def _segment_sums(values: Hashes, lengths: IntArray) -> Hashes:
-    """Sums modulo 2**64 of consecutive runs of the given lengths, shape [len(lengths)]."""
-    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)])
-    ends = np.cumsum(lengths)
-    return sums[ends] - sums[ends - lengths]

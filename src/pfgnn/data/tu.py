@@ -65,7 +65,7 @@ def read_tu(folder: Path, attributes: bool = True) -> Dataset:
 
 
 def _read_tables(folder: Path, name: str, attributes: bool) -> Dataset:
-    def find(kind: str, dtype: Number, columns: int | None = None, unknown: bool = False) -> Table | None:
+    def find(kind: str, dtype: Number, unknown: bool = False) -> Table | None:
         path = folder / f"{name}_{kind}.txt"
         return read_table(path, dtype, unknown=unknown) if path.exists() else None
 

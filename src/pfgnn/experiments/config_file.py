@@ -13,7 +13,7 @@ from pfgnn.errors import InputError, InputTypeError, nearest, shown
 from pfgnn.experiments.config import Config, check_together
 from pfgnn.experiments.shipped import find_config, similar_configs
 from pfgnn.experiments.yaml_text import MOST_LEVELS, load_yaml
-from pfgnn.files import ending, read_text, write_atomically
+from pfgnn.files import ending, read_text, write_text
 from pfgnn.setting_types import Limit, PartName
 
 # How error messages describe a value of each type.
@@ -77,7 +77,7 @@ def config_mapping(config: Config) -> dict[str, Any]:
 def write_config(path: str | Path, config: Config) -> None:
     """Write the config as YAML. A crash leaves no half-written file."""
     text = yaml.safe_dump(config_mapping(config), sort_keys=False)
-    write_atomically(Path(path), lambda temporary: temporary.write_text(text))
+    write_text(Path(path), text)
 
 
 def _read_file(path: Path, above: tuple[Path, ...]) -> dict[str, Any]:

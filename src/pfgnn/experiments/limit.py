@@ -24,7 +24,7 @@ MARK = 0x6D61726B  # told apart from all colours by the hash
 
 
 @checked
-def least_steps(left: Graph, right: Graph, most: int = 4, rounds: int = ROUNDS) -> int | None:
+def steps_to_differ(left: Graph, right: Graph, most: int = 4, rounds: int = ROUNDS) -> int | None:
     """The smallest T with which the leaves of two graphs have different distributions; None if there is none.
 
     Args:

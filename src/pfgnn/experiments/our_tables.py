@@ -53,7 +53,6 @@ SCRIPT = {
     "batches of 512": "training.batch_size=512",
     "weight decay": "training.weight_decay=3.0e-6",
 }
-PRECISIONS = {name: (f"training.precision={name}",) for name in ("float32", "tf32", "bf16")}
 # Settings that are compared for large sets of molecules.
 MOLHIV = {
     "as it is": (),

@@ -16,7 +16,7 @@ from pfgnn.experiments.config_file import config_mapping, read_config, write_con
 from pfgnn.experiments.model_folder import read_facts
 from pfgnn.experiments.pretrained import CARD
 from pfgnn.experiments.run_directory import CONFIG, RECORD, read_record
-from pfgnn.files import reading, write_atomically, write_json
+from pfgnn.files import reading, write_json, write_text
 from pfgnn.training import checkpoint_file as files
 from pfgnn.training.checkpoint_file import Checkpoint
 
@@ -59,7 +59,7 @@ def pack_run(run: Path, folder: Path, *, licence: str, limits: str, half: bool =
             shutil.copyfile(run / CALIBRATION_FILE, folder / CALIBRATION_FILE)
         if (facts := read_facts(run)) is not None:
             replace(facts, source=Path(facts.source).name).write(folder)
-        write_atomically(folder / CARD, lambda temporary: temporary.write_text(card, encoding="utf-8"))
+        write_text(folder / CARD, card)
         write_json(folder / RECORD, {**record, "config": mapping})  # last, for it makes the folder a finished run
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -15,7 +15,7 @@ from pfgnn.argument_checks import check_positive, choose
 from pfgnn.data import Dataset
 from pfgnn.errors import InputError
 from pfgnn.experiments.compare import Evidence, compare_with, same_labels, shared_threshold
-from pfgnn.experiments.limit import least_steps
+from pfgnn.experiments.limit import steps_to_differ
 from pfgnn.experiments.pair_training import Policy, train_and_compare
 from pfgnn.experiments.provenance import provenance
 from pfgnn.experiments.run_lock import locked_record
@@ -112,7 +112,7 @@ def compare_limits(
 
     def compare(graphs: list[Graph], seed: int) -> Record:
         left, right = graphs
-        return {"least steps": least_steps(left, right, steps)}
+        return {"least steps": steps_to_differ(left, right, steps)}
 
     return _all_pairs(dataset, out, {"steps": steps}, compare, 1, open_devices("cpu"), minutes, progress)
 

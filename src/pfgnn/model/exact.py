@@ -5,7 +5,6 @@ forward pass, the paper's Equations 1 and 2, and the K of Theorem 2.
 """
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -168,36 +167,18 @@ def _one_each(H: Tensor, path: Tensor) -> Tensor:
     return H[:, path].transpose(0, 1).flatten(0, 1)[:, None]
 
 
-def node_sum(H: Tensor) -> Tensor:
-    """ψ(G, π) = Σ_v h_v, the simplest multiset function, from H [n, P, D] to [P, D]."""
-    return H.sum(0)
+def sum_representation(tree: Tree) -> Tensor:
+    """Equation 1 without ρ: Σ_I ψ(G, π_T^I) over all paths I to level T, with ψ(G, π) = Σ_v h_v, shape [D]."""
+    return tree.levels[-1].embeddings.sum((0, 1))
 
 
-def sum_representation(tree: Tree, psi: Callable[[Tensor], Tensor] = node_sum) -> Tensor:
-    """Equation 1 without ρ: Σ_I ψ(G, π_T^I) over all paths I to level T.
+def expected_representation(tree: Tree) -> Tensor:
+    """Equation 2: E ψ(G, π_T^I), with each path weighted by its probability (1/|Π| under a uniform policy), shape [D].
 
-    Args:
-        tree: The tree.
-        psi: ψ, which maps [n, P, D] to [P, D].
-
-    Returns:
-        The sum, shape [D].
-    """
-    return psi(tree.levels[-1].embeddings).sum(0)
-
-
-def expected_representation(tree: Tree, psi: Callable[[Tensor], Tensor] = node_sum) -> Tensor:
-    """Equation 2: E ψ(G, π_T^I), with each path weighted by its probability (1/|Π| under a uniform policy).
-
-    Args:
-        tree: The tree.
-        psi: ψ, which maps [n, P, D] to [P, D].
-
-    Returns:
-        The expectation, shape [D].
+    As in equation 1, ψ(G, π) = Σ_v h_v.
     """
     leaf = tree.levels[-1]
-    return leaf.log_prob.exp() @ psi(leaf.embeddings)
+    return leaf.log_prob.exp() @ leaf.embeddings.sum(0)
 
 
 def paths_needed(bound: float, dimensions: int, delta: float, epsilon: float) -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pfgnn.errors import counted
-from pfgnn.files import write_atomically
+from pfgnn.files import write_text
 from pfgnn.graphs.refinement import edge_labels, initial_colours
 from pfgnn.report.exact_search import Found, why_missing
 from pfgnn.report.explore_input import Sample
@@ -105,7 +105,7 @@ def write_page(path: Path, source: str, graphs: Sequence[Shown], run: str | None
         script="\n".join((folder / name).read_text("utf-8") for name in SCRIPTS),
         data=data,
     )
-    write_atomically(path, lambda temporary: temporary.write_text(page, "utf-8"))
+    write_text(path, page)
 
 
 def _entry(number: int, graphs: Sequence[Shown]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; color: #1a1a1a; background: white;
   max-width: 62rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
-body:has(section) { max-width: 70rem; }
 h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top: 2rem; border-bottom: 1px solid #ccc; }
 h3 { font-size: 1.05rem; margin-bottom: .3rem; }
 .lead { font-size: 1.1rem; } .note { color: #555; font-size: .9rem; }

@@ -120,13 +120,13 @@ def set_threads(threads: int | None) -> None:
         torch.set_num_threads(threads or 1)
 
 
-def over_devices(devices: Devices, tensor: Tensor, how: str) -> Tensor:
-    """Reduce a tensor over all devices; ``how`` is "sum" or "mean". All devices wait for each other before it."""
-    reduced = tensor.clone()
+def mean_over_devices(devices: Devices, tensor: Tensor) -> Tensor:
+    """The mean of a tensor over all devices. All devices wait for each other before it."""
+    total = tensor.clone()
     if devices.world > 1:
         devices.barrier()
-        sum_over_devices(reduced)
-    return reduced / devices.world if how == "mean" else reduced
+        sum_over_devices(total)
+    return total / devices.world
 
 
 def sum_over_devices(tensor: Tensor) -> None:

@@ -23,17 +23,6 @@ PUBLISHED = 72.34  # threshold of paired_t2 in BREC (Wang and Zhang, 2023), for 
 COLUMNS = 16  # outputs with more columns are projected to this many
 
 
-def told_apart(first: Tensor, second: Tensor, level: float) -> Tensor:
-    """Whether the test tells each of P pairs apart, T² > threshold, bool [P].
-
-    Args:
-        first: Outputs of the first graph of each pair, [P, n, C]: n independent draws, each on a fresh relabelling.
-        second: Outputs of the second graph of each pair, [P, m, C].
-        level: Upper bound on the probability that two isomorphic graphs are told apart, for normal outputs.
-    """
-    return hotelling(first, second) > threshold(first.shape[2], first.shape[1], second.shape[1], level)
-
-
 def hotelling(first: Tensor, second: Tensor, ridge: float = RIDGE, floor: float = FLOOR) -> Tensor:
     """T² = nm / (n + m) Δᵀ (S + λI)⁻¹ Δ with λ = ridge · tr(S) / C + (floor · max |outputs|)², float64 [P].
 

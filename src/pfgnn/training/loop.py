@@ -20,7 +20,7 @@ from pfgnn.training.checkpoint_file import LAST
 from pfgnn.training.checkpoints import Checkpoints, Compared, State
 from pfgnn.training.config import TrainingConfig
 from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
-from pfgnn.training.devices import AnyDevice, Devices, agreed, over_devices
+from pfgnn.training.devices import AnyDevice, Devices, agreed, mean_over_devices
 from pfgnn.training.evaluate import Draws, Forward
 from pfgnn.training.finite import FirstUpdate
 from pfgnn.training.losses import class_weights
@@ -289,7 +289,7 @@ class Trainer:
         if self.devices.world > 1:
             for tensor in (self.sums, *self.model.buffers()):
                 if tensor.is_floating_point():
-                    tensor.copy_(over_devices(self.devices, tensor, "mean"))
+                    tensor.copy_(mean_over_devices(self.devices, tensor))
 
     def _save(self) -> None:
         self._agree()  # a checkpoint holds the tensors of one device

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pfgnn.files import read_text, reading, write_atomically
+from pfgnn.files import read_text, reading, write_text
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -76,4 +76,4 @@ class MetricsFile:
         lines = read_text(self.path).splitlines(keepends=True) if self.path.exists() else []
         with reading(self.path, "hold lines of metrics (delete it if you do not need it)"):
             whole = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= update]
-        write_atomically(self.path, lambda temporary: temporary.write_text("".join(whole)))
+        write_text(self.path, "".join(whole))
