@@ -226,6 +226,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=32, help="width of the model")
     parser.add_argument("--out", type=Path, default=RESULT, help="record to write")
     arguments = parser.parse_args()
+    torch.set_num_threads(1)  # as in each measurement
     run(arguments.device, arguments.out, Console(), arguments.width)
 
 
