@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from pfgnn.cli.console import errors, say
-from pfgnn.cli.results import Results, table_names
+from pfgnn.cli.options import Results, Runs
+from pfgnn.cli.results import table_names
 from pfgnn.errors import counted
-
-Runs = Annotated[Path, typer.Option(help="Folder of the run directories.")]
 
 
 def bundle(

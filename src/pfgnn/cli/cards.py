@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pfgnn.cli.console import Json, console, make_table, print_json
-from pfgnn.cli.train import Directory
+from pfgnn.cli.options import Directory
 
 LIMITS = "meant for graphs like those of the training data; nothing is known of others"
 

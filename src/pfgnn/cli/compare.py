@@ -8,6 +8,7 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import Json, console, errors, print_json, say
+from pfgnn.cli.options import Device, Seconds
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.errors import InputError, counted
 from pfgnn.setting_types import MOST_PATHS
@@ -23,8 +24,8 @@ def compare(
     draws: Annotated[int, typer.Option(min=10, max=10_000, help="Outputs of each graph that are compared.")] = 32,
     level: Annotated[float, typer.Option(help="Largest probability of a false alarm.")] = 1e-6,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the relabellings and the draws.")] = 0,
-    seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
-    device: Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")] = "auto",
+    seconds: Seconds = 10,
+    device: Device = "auto",
     threads: Threads = None,
     json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns, gone_after_errors
 from pfgnn.cli.console import Json, console, make_table, print_json, say_found
+from pfgnn.cli.options import Features, LabelFile, OnError, Processes, Root, SmilesColumn, SplitColumn, Targets, Task
 from pfgnn.cli.stopping import going_on
 from pfgnn.errors import InputError, counted, shown
 
@@ -23,7 +24,6 @@ def _names(incomplete: str) -> list[str]:
 
 
 Name = Annotated[str, typer.Argument(help="Name of a dataset, see `pfgnn data list`.", autocompletion=_names)]
-Root = Annotated[Path | None, typer.Option(help="Folder to search for datasets before all others.")]
 
 
 @app.command("list")
@@ -147,18 +147,12 @@ def convert(
     kind: Annotated[
         str | None, typer.Option(help="Format: csv, smi, graph6, jsonl or tu. By default the file's ending decides.")
     ] = None,
-    smiles_column: Annotated[
-        str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
-    ] = None,
-    target: Annotated[
-        list[str] | None, typer.Option(help="CSV: name of a target column. Needed if several can be. Repeatable.")
-    ] = None,
-    features: Annotated[str, typer.Option(help="Set of features of molecules: ogb, zinc or qm9.")] = "ogb",
-    labels: Annotated[Path | None, typer.Option(help="graph6 and SMILES: file of the labels, one per line.")] = None,
-    task: Annotated[
-        str | None, typer.Option(help="classification or regression. By default the targets decide.")
-    ] = None,
-    on_error: Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")] = "fail",
+    smiles_column: SmilesColumn = None,
+    target: Targets = None,
+    features: Features = "ogb",
+    labels: LabelFile = None,
+    task: Task = None,
+    on_error: OnError = "fail",
     rejects: Annotated[Path | None, typer.Option(help="File to write all skipped lines to, with reasons.")] = None,
     split: Annotated[
         str | None,
@@ -167,11 +161,9 @@ def convert(
             "scaffold:0.8,0.1,0.1, which keeps molecules of one scaffold together."
         ),
     ] = None,
-    split_column: Annotated[
-        str | None, typer.Option(help="CSV: name of the column that says train, validation or test.")
-    ] = None,
+    split_column: SplitColumn = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of a random --split; by default 0.")] = None,
-    processes: Annotated[int | None, typer.Option(min=1, help="Number of processes. By default all cores.")] = None,
+    processes: Processes = None,
 ) -> None:
     """Convert your own graphs into a packed file, or a large file into a folder of shards.
 

@@ -12,6 +12,7 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import Json, console, errors, make_table, print_json, say
+from pfgnn.cli.options import LabelFile, OnError, Processes, Root, SmilesColumn, SplitColumn, Targets
 from pfgnn.errors import counted
 
 if TYPE_CHECKING:
@@ -25,19 +26,13 @@ def diagnose(
     ],
     json: Json = False,
     out: Annotated[Path | None, typer.Option(help="Markdown page to write.")] = None,
-    root: Annotated[Path | None, typer.Option(help="Folder to search for datasets before all others.")] = None,
-    smiles_column: Annotated[
-        str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
-    ] = None,
-    target: Annotated[
-        list[str] | None, typer.Option(help="CSV: name of a target column. Needed if several can be. Repeatable.")
-    ] = None,
-    labels: Annotated[Path | None, typer.Option(help="graph6 and SMILES: file of the labels, one per line.")] = None,
-    on_error: Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")] = "fail",
-    split_column: Annotated[
-        str | None, typer.Option(help="CSV: name of the column that says train, validation or test.")
-    ] = None,
-    processes: Annotated[int | None, typer.Option(min=1, help="Number of processes. By default all cores.")] = None,
+    root: Root = None,
+    smiles_column: SmilesColumn = None,
+    target: Targets = None,
+    labels: LabelFile = None,
+    on_error: OnError = "fail",
+    split_column: SplitColumn = None,
+    processes: Processes = None,
 ) -> None:
     """Find out whether a dataset needs more than 1-WL: graphs that a plain GNN cannot tell apart, and what that costs.
 

@@ -10,8 +10,8 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, errors, make_table, print_json, say
+from pfgnn.cli.options import Device, Imports, Model, SmilesColumn
 from pfgnn.cli.threads import Threads, use_threads
-from pfgnn.cli.train import Device, Imports, Model
 from pfgnn.errors import InputError, shown
 from pfgnn.files import check_writable, write_text
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
@@ -42,9 +42,7 @@ def explain(
         int | None,
         typer.Option(help=f"K, number of particles, at most {MOST_PARTICLES}; by default as the run was tested."),
     ] = None,
-    smiles_column: Annotated[
-        str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
-    ] = None,
+    smiles_column: SmilesColumn = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, and write only the files that are named.")
     ] = False,

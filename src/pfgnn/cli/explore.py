@@ -8,8 +8,8 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, errors, say
+from pfgnn.cli.options import Imports, Seconds
 from pfgnn.cli.threads import use_threads
-from pfgnn.cli.train import Imports
 from pfgnn.errors import InputError, counted
 
 
@@ -18,7 +18,7 @@ def explore(
     out: Annotated[Path, typer.Option(help="Page to write (.html).")] = Path("explore.html"),
     run: Annotated[Path | None, typer.Option(help="Run directory or pretrained model: show its particles.")] = None,
     graphs: Annotated[int, typer.Option(min=1, max=1000, help="Number of graphs to show, from the first.")] = 50,
-    seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
+    seconds: Seconds = 10,
     imports: Imports = None,
 ) -> None:
     """Write a page in which one walks the search trees of graphs. It is one file and works without a network.

@@ -10,10 +10,11 @@ from rich.progress import Progress
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, say, say_found
 from pfgnn.cli.fit_results import say_results
+from pfgnn.cli.options import Device, Features, Imports, LabelFile, OnError, SmilesColumn, SplitColumn, Targets, Task
 from pfgnn.cli.predict import REJECTS_SHOWN, check_on_error
 from pfgnn.cli.stopping import going_on
 from pfgnn.cli.threads import Threads, use_threads
-from pfgnn.cli.train import Device, Imports, progress_bar
+from pfgnn.cli.train import progress_bar
 from pfgnn.errors import InputError, counted, shown
 
 if TYPE_CHECKING:
@@ -28,26 +29,18 @@ def fit(
         Path,
         typer.Argument(help="CSV file with SMILES, SMILES, graph6 or sparse6, JSON lines, TU folder or packed file."),
     ],
-    target: Annotated[
-        list[str] | None, typer.Option(help="CSV: name of a target column. Needed if several can be. Repeatable.")
-    ] = None,
+    target: Targets = None,
     out: Annotated[Path | None, typer.Option(help="Model folder to write; by default FILE-model.")] = None,
     split: Annotated[
         str | None,
         typer.Option(help="How parts are drawn: random or scaffold. A packed file keeps its parts if it has some."),
     ] = None,
-    split_column: Annotated[
-        str | None, typer.Option(help="CSV: name of the column that says train, validation or test.")
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="classification or regression. By default the targets decide.")
-    ] = None,
-    smiles_column: Annotated[
-        str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
-    ] = None,
-    labels: Annotated[Path | None, typer.Option(help="graph6 and SMILES: file of the labels, one per line.")] = None,
-    features: Annotated[str, typer.Option(help="Set of features of molecules: ogb, zinc or qm9.")] = "ogb",
-    on_error: Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")] = "fail",
+    split_column: SplitColumn = None,
+    task: Task = None,
+    smiles_column: SmilesColumn = None,
+    labels: LabelFile = None,
+    features: Features = "ogb",
+    on_error: OnError = "fail",
     test_fraction: Annotated[
         float | None, typer.Option(help="Share of the graphs to test on, once; by default a tenth, or a fifth of few.")
     ] = None,

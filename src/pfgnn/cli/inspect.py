@@ -11,6 +11,7 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import Json, console, errors, print_json, say
+from pfgnn.cli.options import Seconds
 from pfgnn.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def inspect(
     ] = None,
     depth: Annotated[int, typer.Option(min=0, help="Depth to which the tree is drawn, if it is not too deep.")] = 2,
     graphs: Annotated[int, typer.Option(min=1, help="Number of graphs to show, from the first.")] = 1000,
-    seconds: Annotated[float, typer.Option(min=0.1, max=1e6, help="Time for the exact search of one graph.")] = 10,
+    seconds: Seconds = 10,
     canonical: Annotated[
         bool,
         typer.Option(

@@ -8,6 +8,7 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import Json, console, errors, make_table, print_json, say
+from pfgnn.cli.options import Device
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.errors import InputError
 from pfgnn.setting_types import MOST_PATHS
@@ -42,7 +43,7 @@ def pairs(
     limit: Annotated[
         bool, typer.Option("--limit", help="Compare exactly, as with infinitely many particles. No draws, no controls.")
     ] = False,
-    device: Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")] = "auto",
+    device: Device = "auto",
     threads: Threads = None,
     json: Json = False,
 ) -> None:

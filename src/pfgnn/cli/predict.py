@@ -9,8 +9,8 @@ from rich.progress import Progress
 
 from pfgnn.cli.bars import bar_columns
 from pfgnn.cli.console import console, say
+from pfgnn.cli.options import Device, Imports, Model, SmilesColumn
 from pfgnn.cli.threads import Threads, use_threads
-from pfgnn.cli.train import Device, Imports, Model
 from pfgnn.errors import InputError, counted, shown
 from pfgnn.setting_types import MOST_DRAWS, MOST_PARTICLES, check_draws
 from pfgnn.workers import MOST_PROCESSES
@@ -43,9 +43,7 @@ def predict(
             help="Share of true values that intervals should hold; by default 0.9 if the model is calibrated."
         ),
     ] = None,
-    smiles_column: Annotated[
-        str | None, typer.Option(help="CSV: name of the column of SMILES. By default the one that looks like it.")
-    ] = None,
+    smiles_column: SmilesColumn = None,
     on_error: Annotated[
         str, typer.Option(help="What to do with a line that cannot be read: fail, or skip, which predicts nothing.")
     ] = "fail",

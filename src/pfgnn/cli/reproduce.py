@@ -11,7 +11,8 @@ from rich.progress import Progress, TaskID
 
 from pfgnn.cli.bars import NAME, bar_columns, fitting
 from pfgnn.cli.console import console, say
-from pfgnn.cli.results import Results, print_table, table_names
+from pfgnn.cli.options import Device, Results, Runs
+from pfgnn.cli.results import print_table, table_names
 from pfgnn.cli.stopping import going_on, say_again
 from pfgnn.cli.threads import Threads
 from pfgnn.errors import counted
@@ -33,7 +34,7 @@ def reproduce(
         ),
     ],
     results: Results = Path("results"),
-    runs: Annotated[Path, typer.Option(help="Folder of the run directories.")] = Path("runs"),
+    runs: Runs = Path("runs"),
     configs: Annotated[
         Path | None, typer.Option(help="Folder of the configs. By default those that come with pfgnn.")
     ] = None,
@@ -47,7 +48,7 @@ def reproduce(
         typer.Option(help="Only rows whose file in results/TABLE matches a pattern, such as 'sr25-*'. Repeatable."),
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Only this many seeds, from 0.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")] = "auto",
+    device: Device = "auto",
     threads: Threads = None,
 ) -> None:
     """Run what is missing in tables, continue what was stopped, and print our numbers beside the paper's.

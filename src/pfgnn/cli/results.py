@@ -7,12 +7,11 @@ import typer
 from rich.markup import escape
 
 from pfgnn.cli.console import Json, console, make_table, print_json, say
+from pfgnn.cli.options import Results
 from pfgnn.errors import InputError
 
 if TYPE_CHECKING:
     from pfgnn.experiments.rows import TableSpec
-
-Results = Annotated[Path, typer.Option(help="Folder of the records, TABLE/ROW.json.")]
 
 
 def table_names(incomplete: str) -> list[str]:

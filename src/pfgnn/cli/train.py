@@ -14,6 +14,7 @@ from rich.progress import Progress
 from pfgnn.cli.bars import bar_columns, fitting, gone_after_errors
 from pfgnn.cli.configs import config_names
 from pfgnn.cli.console import Json, console, make_table, print_json
+from pfgnn.cli.options import Device, Imports, Model, Settings
 from pfgnn.cli.stopping import going_on
 from pfgnn.cli.threads import Threads, use_threads
 from pfgnn.errors import InputError, shown
@@ -25,20 +26,6 @@ if TYPE_CHECKING:
     from pfgnn.experiments.config import DataConfig
     from pfgnn.training.metrics_file import Status
 
-Device = Annotated[str, typer.Option(help="cpu, cuda, auto, or one of several GPUs, such as cuda:1.")]
-Imports = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--import",
-        help="Module with a backbone of your own that the config names, such as my_package.my_module. It is imported, "
-        "so its code runs. Repeatable.",
-    ),
-]
-Directory = Annotated[Path, typer.Argument(help="Run directory of `pfgnn train`, or model folder of `pfgnn fit`.")]
-Model = Annotated[
-    Path, typer.Argument(help="Folder that `pfgnn fit` or `pfgnn train` wrote, or model that `pfgnn cards` lists.")
-]
-
 
 def train(
     config: Annotated[
@@ -49,9 +36,7 @@ def train(
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="Run directory to write; by default runs/CONFIG-seedN.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a setting, such as model.particles=16. Repeatable.")
-    ] = None,
+    settings: Settings = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the last checkpoint, if there is one.")
     ] = False,
