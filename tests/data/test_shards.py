@@ -136,7 +136,7 @@ def rewrite(**changes: object) -> Callable[[Path], None]:
         ),
         (lambda folder: (folder / INDEX).write_text("{"), r"index\.json must hold JSON"),
         (lambda folder: (folder / INDEX).write_text("{}"), r"index\.json must be the index .*, but it has no format"),
-        (rewrite(format=2), r"index\.json must have format 1, but it has 2"),
+        (rewrite(format=2), r"index\.json must have a format of at most 1, but it has 2"),
         (rewrite(shards=[]), r"index\.json must name shards and dtypes of arrays"),
         (rewrite(shards=[{"file": 1}]), r"index\.json must be the index of a folder of shards, but it cannot be read"),
         (rewrite(parts="00000000"), r"parts-00000000\.pfgnn"),

@@ -67,7 +67,7 @@ def test_each_target_has_its_own_residuals(tmp_path: Path) -> None:
     assert again is not None
     np.testing.assert_array_equal(again.quantiles(0.5), found.quantiles(0.5))
     (tmp_path / "calibration.json").write_text('{"format": 2}')
-    with pytest.raises(InputError, match=r"calibration.json must have format 1, but it has 2: another version"):
+    with pytest.raises(InputError, match=r"calibration.json must have a format of at most 1, but it has 2: a newer"):
         read_calibration(tmp_path, NUMBERS, RUN)
 
 

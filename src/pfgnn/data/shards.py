@@ -23,7 +23,7 @@ from pfgnn.data.dataset import Dataset
 from pfgnn.data.packed import DTYPES, read_header, read_packed
 from pfgnn.data.task import Task
 from pfgnn.errors import InputError, shown
-from pfgnn.files import read_json, reading
+from pfgnn.files import check_version, read_json, reading
 
 INDEX = "index.json"
 FORMAT = 1
@@ -99,8 +99,7 @@ class Shards:
             raise InputError(f"{folder} must be a folder of shards with an {INDEX}, but it is not")
         index = read_json(folder / INDEX)
         with reading(folder / INDEX, "be the index of a folder of shards"):
-            if index["format"] != FORMAT:
-                raise InputError(f"{folder / INDEX} must have format {FORMAT}, but it has {shown(index['format'])}")
+            check_version(folder / INDEX, index["format"], FORMAT)
             if not set(index["dtypes"].values()) <= DTYPES or not index["shards"]:
                 raise InputError(f"{folder / INDEX} must name shards and dtypes of arrays; {REMEDY}")
             shards = tuple(Shard(**entry) for entry in index["shards"])

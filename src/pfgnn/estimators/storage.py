@@ -11,9 +11,8 @@ from torch import nn
 
 from pfgnn.errors import InputError, InputTypeError, shown
 from pfgnn.estimators.parameters import plain
-from pfgnn.experiments.calibration import check_format
 from pfgnn.experiments.run_directory import RECORD, read_record
-from pfgnn.files import read_json, reading, write_json
+from pfgnn.files import check_version, read_json, reading, write_json
 
 ESTIMATOR = "estimator.json"
 FORMAT = 1
@@ -83,7 +82,7 @@ def read_estimator(folder: Path, name: str, backbone: nn.Module | None) -> tuple
         run = "; it holds a run, which pfgnn.load_run opens" if (folder / RECORD).exists() else ""
         raise InputError(f"{folder} must be a folder that `save` of an estimator wrote, but it has no {ESTIMATOR}{run}")
     content = read_json(path)
-    check_format(path, content, FORMAT)
+    check_version(path, content.get("format"), FORMAT)
     with reading(path, "be an estimator, as `save` writes it"):
         if content["class"] != name:
             raise InputError(f"{path} must hold a {name}, but it holds a {shown(content['class'])}")

@@ -26,7 +26,7 @@ from torch import Tensor
 from pfgnn.argument_checks import check_number
 from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError, shown
-from pfgnn.files import read_json, reading, write_json
+from pfgnn.files import check_version, read_json, reading, write_json
 
 CALIBRATION_FILE = "calibration.json"
 FORMAT = 1
@@ -139,7 +139,7 @@ def read_calibration(folder: Path, task: Task, record: Mapping[str, Any]) -> Cal
         return None
     content = read_json(path)
     with reading(path, "be the calibration of a model, as `pfgnn fit` writes it"):
-        check_format(path, content, FORMAT)
+        check_version(path, content.get("format"), FORMAT)
         if content.get("run", run_of(record)) != run_of(record):
             raise InputError(f"{path} must be the calibration of this model, but it is that of another one")
         scores = tuple(np.array(of, dtype=np.float64) for of in content["scores"])
@@ -156,16 +156,6 @@ def read_calibration(folder: Path, task: Task, record: Mapping[str, Any]) -> Cal
     if not 0 < found.temperature < math.inf:
         raise InputError(f"{path} must have a temperature above 0, but it has {found.temperature:g}")
     return found
-
-
-def check_format(path: Path, content: dict[str, Any], known: int) -> None:
-    """Raise an InputError if a file of a model folder was written by another version of pfgnn."""
-    if content.get("format") != known:
-        came = shown(content.get("format"))
-        raise InputError(
-            f"{path} must have format {known}, but it has {came}: another version of pfgnn wrote it; "
-            "use that version, or fit the model again"
-        )
 
 
 def check_coverage(coverage: float) -> None:

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from pfgnn.errors import InputError, shown
-from pfgnn.experiments.calibration import CALIBRATION_FILE, check_format
+from pfgnn.experiments.calibration import CALIBRATION_FILE
 from pfgnn.experiments.fit_command import DATA, FACTS, PARTS, REJECTS, TEST
 from pfgnn.experiments.run_directory import CONFIG, RECORD
 from pfgnn.experiments.seen import Seen
-from pfgnn.files import read_json, reading, write_json
+from pfgnn.files import check_version, read_json, reading, write_json
 from pfgnn.training.checkpoint_file import BEST, LAST
 
 __all__ = ["DATA", "FACTS", "KEPT", "PARTS", "REJECTS", "TEST", "Facts", "read_facts"]
@@ -83,7 +83,7 @@ def read_facts(folder: Path) -> Facts | None:
     if not path.exists():
         return None
     content = read_json(path)
-    check_format(path, content, FORMAT)
+    check_version(path, content.get("format"), FORMAT)
     with reading(path, "be the facts of a model, as `pfgnn fit` writes them"):
         needed = {of.name for of in fields(Facts) if of.default is MISSING and of.default_factory is MISSING}
         known = [of.name for of in fields(Facts) if of.name in needed or of.name in content]
