@@ -95,10 +95,9 @@ def explain(
             draws,
             particles,
             node=node,
+            smiles=given.smiles,
             progress=lambda done, count: bar.update(task, completed=done, total=count),
         )
-    features = None if given.smiles is None else run.needs.molecules
-    found = found._replace(smiles=given.smiles, features=features)
     if chosen is None:
         chosen = int(found.prediction.argmax()) if run.task.loss in CLASS_LOSSES else 0
     texts = {}

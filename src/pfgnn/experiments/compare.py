@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from torch import nn
 
 from pfgnn.argument_checks import check_positive, checked
 from pfgnn.data import Dataset
@@ -126,17 +127,7 @@ def compare_with(
     n = int(dataset.node_counts.max())
     paths = n**steps
     K = min(paths, particles)
-    # Everything but the refinement, the mark and the levels that are read is as in our method.
-    config = ModelConfig(
-        backbone=f"{ColourRefinement.__module__}:{ColourRefinement.__name__}",
-        width=WIDTH,
-        layers=rounds,
-        steps=steps,
-        particles=K,
-        individualise="mark",
-        exchange="none",
-    )
-    model = build_model(config, describe(dataset, np.arange(2)), seed).to(devices.device)
+    model = colour_model(dataset, seed, width=WIDTH, layers=rounds, steps=steps, particles=K).to(devices.device)
     size = max(1, NUMBERS_AT_ONCE // (n * K * WIDTH))
     total, done = 4 * draws * controls, 0  # a control is two samples, each of both graphs
 
@@ -157,6 +148,19 @@ def compare_with(
             f"particles must fit into the memory, but {K} of them in a graph of {n} vertices do not; a smaller "
             "number (--particles) needs less"
         ) from error
+
+
+def colour_model(dataset: Dataset, seed: int, **settings: Any) -> nn.Module:
+    """Our method with exact colour refinement in place of a GNN, and a mark that is a colour.
+
+    Args:
+        dataset: The graphs.
+        seed: Seed of the parameters.
+        settings: Other settings than those of our method.
+    """
+    backbone = f"{ColourRefinement.__module__}:{ColourRefinement.__name__}"
+    config = ModelConfig(backbone=backbone, individualise="mark", exchange="none", **settings)
+    return build_model(config, describe(dataset, np.arange(2)), seed)
 
 
 def compare_samples(

@@ -120,10 +120,9 @@ def explain_graph(
     """
     if not isinstance(run, TrainedRun):
         raise InputTypeError(f"run must be what load_run returns, but it is {shown(run)}")
-    found = explain_prepared(run, run.prepare([graph]), draws, particles, seed, node=node, progress=progress)
-    if isinstance(graph, str) and run.needs.molecules is not None:
-        return found._replace(smiles=graph, features=run.needs.molecules)
-    return found
+    smiles = graph if isinstance(graph, str) and run.needs.molecules is not None else None
+    prepared = run.prepare([graph])
+    return explain_prepared(run, prepared, draws, particles, seed, node=node, smiles=smiles, progress=progress)
 
 
 def explain_prepared(
@@ -134,6 +133,7 @@ def explain_prepared(
     seed: int | None = None,
     *,
     node: int | None = None,
+    smiles: str | None = None,
     progress: Tell = lambda done, count: None,
 ) -> Explanation:
     """Explain the prediction of a graph that was prepared for the model.
@@ -145,6 +145,7 @@ def explain_prepared(
         particles: K.
         seed: Seed of the draws.
         node: The vertex that is predicted.
+        smiles: The molecule; None if the graph is none.
         progress: Called with the predictions done.
     """
     check_draws(draws, particles)
@@ -197,7 +198,9 @@ def explain_prepared(
         Importance(mean[vertices:], error[vertices:]),
         ends,
         node,
-        exact=exact,
+        smiles,
+        None if smiles is None else run.needs.molecules,
+        exact,
     )
 
 

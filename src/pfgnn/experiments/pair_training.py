@@ -14,12 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from pfgnn.experiments.build import build_model, describe
-from pfgnn.experiments.compare import NUMBERS_AT_ONCE, Evidence, compare_samples, same_labels
-from pfgnn.experiments.config import ModelConfig
+from pfgnn.experiments.compare import NUMBERS_AT_ONCE, Evidence, colour_model, compare_samples, same_labels
 from pfgnn.experiments.pair_test import Sampler
 from pfgnn.graphs.graph import Graph
-from pfgnn.model import ColourRefinement
 from pfgnn.model.output import Output
 from pfgnn.training.devices import Devices
 from pfgnn.training.distinguish import PUBLISHED, paired_t2
@@ -61,19 +58,17 @@ def train_and_compare(
         controls: See :func:`pfgnn.experiments.compare.compare_samples`.
     """
     dataset = same_labels(graphs, steps + 1)
-    config = ModelConfig(
-        backbone=f"{ColourRefinement.__module__}:{ColourRefinement.__name__}",
+    model = colour_model(
+        dataset,
+        seed,
         width=WIDTH,
         layers=ROUNDS,
         steps=steps,
         particles=particles,
         policy="colour-table" if policy == "learned" else policy,
         sampling="independent",
-        individualise="mark",
-        exchange="none",
         readout="colour-table",
-    )
-    model = build_model(config, describe(dataset, np.arange(2)), seed).to(devices.device)
+    ).to(devices.device)
     size = max(2, NUMBERS_AT_ONCE // (int(dataset.node_counts.max()) * particles * WIDTH))
     sampler = Sampler(Forward(model, devices), dataset, min(size, 2 * draws), seed)
     before: list[Tensor] = []

@@ -206,10 +206,8 @@ def _explain(run: TrainedRun, dataset: Dataset, number: int, smiles: Sequence[st
     """The explanation of one graph."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the graph may be larger than all training graphs
-        found = explain_prepared(run, run.prepare(dataset.subset([number])), DRAWS)
-    if smiles and run.needs.molecules is not None:
-        return found._replace(smiles=smiles[number], features=run.needs.molecules)
-    return found
+        molecule = smiles[number] if smiles and run.needs.molecules is not None else None
+        return explain_prepared(run, run.prepare(dataset.subset([number])), DRAWS, smiles=molecule)
 
 
 def differences(unlike: Unlike, row: int, words: Words) -> str:
