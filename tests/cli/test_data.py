@@ -182,7 +182,7 @@ def test_convert_says_what_it_chose_and_why(tmp_path: Path) -> None:
     done = pfgnn("data", "convert", tmp_path / "own.csv", tmp_path / "own.pfgnn")
     assert done.returncode == 0, done.stderr
     for line in (
-        "Target column: 'toxic', the only column that can be one; 'id' is named like a number or name of each row.",
+        "Target: 'toxic', the only column that can be one; 'id' is named like a number or name of each row.",
         "Labels: 2 classes, because they are texts.",
         "Classes: no, yes.",
         "Unknown labels: 1 of 5.",

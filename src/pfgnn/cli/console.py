@@ -19,7 +19,15 @@ console = Console(emoji=False, quiet=os.environ.get("RANK", "0") != "0")
 errors = Console(stderr=True, soft_wrap=True, emoji=False)
 
 
-FOUND = ("SMILES column", "target column", "decimal commas", "labels", "classes", "unknown labels", "parts")
+FOUND = {
+    "SMILES column": "SMILES column",
+    "target column": "Target",  # there may be several columns
+    "decimal commas": "Decimal commas",
+    "labels": "Labels",
+    "classes": "Classes",
+    "unknown labels": "Unknown labels",
+    "parts": "Parts",
+}
 CLOSED_PIPE = 141  # exit status: 128 and the number of SIGPIPE, as shells give it
 PLAIN = {"→": "->", "…": "...", "±": "+/-", "≤": "<=", "≥": ">=", "×": "x", "²": "^2", "–": "-", "—": "-"}
 
@@ -87,9 +95,9 @@ def say_found(about: Mapping[str, str]) -> None:
     Args:
         about: The facts of a dataset, see :attr:`pfgnn.data.dataset.Dataset.about`.
     """
-    for key in FOUND:
+    for key, label in FOUND.items():
         if what := about.get(key):
-            say(f"{key[0].upper()}{key[1:]}: {what}.")
+            say(f"{label}: {what}.")
 
 
 def print_json(content: object) -> None:
