@@ -16,6 +16,7 @@ from tests.training.training_samples import CLASSES, graphs
 from pfgnn.data import Dataset, Resident
 from pfgnn.data.loader import Indices
 from pfgnn.data.task import Task
+from pfgnn.errors import InputError
 from pfgnn.experiments.config import EvaluationConfig, ModelConfig
 from pfgnn.experiments.config_file import read_config, write_config
 from pfgnn.experiments.finished_run import load_weights
@@ -107,6 +108,21 @@ def test_what_has_no_randomness(runs: dict[str, Path], changes: dict[str, Any], 
     trained = load_run(runs["classes"], device="cpu")
     trained.config = replace(trained.config, model=replace(trained.config.model, **changes))
     assert trained.is_exact(np.array([2, 5, 6]), 5).tolist() == exact
+
+
+def test_weights_of_another_run_are_refused(runs: dict[str, Path], tmp_path: Path) -> None:
+    """They would predict something else without a word. The path of the data may differ, as after a move."""
+    config = read_config(runs["classes"] / "config.yaml")
+    run(replace(config, seed=config.seed + 1), tmp_path / "other", device="cpu")
+    shutil.copytree(runs["classes"], tmp_path / "run")
+    record = tmp_path / "run" / "record.json"
+    record.write_text(record.read_text().replace(str(config.data.file), "/elsewhere/data.pfgnn"))
+    load_run(tmp_path / "run", device="cpu")
+    shutil.copyfile(tmp_path / "other" / "best.safetensors", tmp_path / "run" / "best.safetensors")
+    with pytest.raises(
+        InputError, match=r"best\.safetensors belongs to another run: config\.seed was 1 there, but is 0"
+    ):
+        load_run(tmp_path / "run", device="cpu")
 
 
 def test_neighbouring_seeds_share_no_draw() -> None:
