@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,27 @@ def test_a_file_that_holds_no_metrics_is_refused(tmp_path: Path, content: bytes)
         read_metrics(tmp_path / "metrics.jsonl")
 
 
-def test_the_metric_of_a_run_stands_in_its_record(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("metric", "training", "scores", "name"),
+    [
+        ("mae", {}, {"mae": 1}, "mae"),
+        ("accuracy", {"select": "metric"}, {"accuracy": 1}, "accuracy"),
+        ("accuracy", {"select": "log_loss"}, {"accuracy": 1}, "log loss"),
+        ("mae", {"standardise": True}, {"mae": 1}, "mae"),
+        ("mae", {"standardise": True}, {"mae": 1, "mae/a": 1, "mae/b": 1}, "mae, in deviations,"),
+        ("error_ratio", {"standardise": True}, {"error_ratio": 1, "mae/a": 1}, "error_ratio"),
+    ],
+)
+def test_what_a_validation_scores_follows_from_the_record(
+    tmp_path: Path, metric: str, training: dict[str, object], scores: dict[str, float], name: str
+) -> None:
+    record = {"config": {"training": training}, "results": {"test": {"metric": metric, "scores": scores}}}
+    (tmp_path / "record.json").write_text(json.dumps(record))
+    assert validation_metric(tmp_path) == validation_metric(tmp_path / "metrics.jsonl") == name
+
+
+def test_without_a_result_the_validation_has_no_name(tmp_path: Path) -> None:
     assert validation_metric(tmp_path) is None
-    (tmp_path / "record.json").write_text('{"results": {"test": {"metric": "mae"}}}')
-    assert validation_metric(tmp_path) == validation_metric(tmp_path / "metrics.jsonl") == "mae"
     (tmp_path / "record.json").write_text('{"results": {}}')
     assert validation_metric(tmp_path) is None
     (tmp_path / "record.json").write_text("{}")

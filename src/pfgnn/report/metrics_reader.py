@@ -34,7 +34,9 @@ def read_metrics(path: Path) -> list[Line]:
 
 
 def validation_metric(path: Path) -> str | None:
-    """The name of a run's metric in validation; None if the run has no result yet.
+    """The name of a run's score in validation; None if the run has no result yet.
+
+    See :meth:`pfgnn.training.validate.Validation.score`.
 
     Args:
         path: Its directory, or its metrics.jsonl.
@@ -44,7 +46,15 @@ def validation_metric(path: Path) -> str | None:
         return None
     found = read_json(record)
     with reading(record, "be the record of a run"):
-        return next((str(result["metric"]) for result in found["results"].values()), None)
+        result = next(iter(found["results"].values()), None)
+        if result is None:
+            return None
+        training = found["config"]["training"]
+        if training.get("select") == "log_loss":
+            return "log loss"
+        metric = str(result["metric"])
+        several = any(name.startswith("mae/") for name in result["scores"])
+        return "mae, in deviations," if several and metric == "mae" and training.get("standardise") else metric
 
 
 def group_runs(paths: Sequence[Path]) -> dict[str, list[Path]]:
