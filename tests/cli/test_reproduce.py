@@ -133,7 +133,7 @@ def test_jobs_at_a_time_divide_it(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_bars_show_epoch_metric_and_time_left() -> None:
-    console = Console(file=StringIO(), width=120, force_terminal=True)
+    console = Console(file=StringIO(), width=120, force_terminal=True, _environ={"TERM": "xterm"})
     columns = bar_columns("{task.description}", "{task.fields[note]}", elapsed=True)
     with Progress(*columns, console=console, auto_refresh=False) as bar:
         bars = _Bars(bar, "table")

@@ -16,6 +16,7 @@ from pfgnn.experiments.build import adapt, build_model, load_data, parts
 from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.model_inputs import describe
 from pfgnn.model import PFGNN, PNA, ByDistance, Distinct, Exchange, Independent, MeanParticle
+from pfgnn.model.base import GraphModel
 from pfgnn.model.registries import BACKBONES, SETTINGS
 from pfgnn.model.rivals import PPGN, RNI, Alone
 
@@ -261,3 +262,22 @@ def test_a_dataset_without_validation_says_how_to_go_without_it() -> None:
     splits = {name: graphs for name, graphs in dataset().splits.items() if name != "validation"}
     with pytest.raises(ValueError, match=r"must be one of train, test, all, .*; --set data\.validation=null goes"):
         parts(DataConfig("six"), dataset(splits=splits))
+
+
+@pytest.mark.parametrize("kind", ["pfgnn", "rni", "ppgn"])
+def test_a_linear_part_knows_the_kinds_of_nodes_and_edges(kind: Any) -> None:
+    task, targets = Task("graph", 2, "l1", "mae"), np.arange(12.0).reshape(6, 2)
+    data = dataset(task=task, y=targets) if kind == "pfgnn" else replace(bare(), task=task, y=targets)
+    backbone = "gine" if kind == "pfgnn" else "gin"
+    model = build(ModelConfig(kind=kind, backbone=backbone, width=8, layers=1, steps=1, particles=2, linear=True), data)
+    assert isinstance(model, GraphModel)
+    assert model.linear is not None
+    before = predict(model.eval(), data)
+    model.linear.weight += 1  # each node and edge counts 1, and each of their categories
+    gained = data.node_counts + data.edge_counts * (2 if kind == "pfgnn" else 1)
+    np.testing.assert_allclose((predict(model, data) - before).detach(), np.tile(gained[:, None], 2), rtol=1e-5)
+
+
+def test_classes_have_no_linear_part() -> None:
+    with pytest.raises(ValueError, match=r"model\.linear must be false for six, because only numbers of whole graphs"):
+        build(ModelConfig(width=8, layers=1, linear=True), dataset())

@@ -271,6 +271,10 @@ def test_configs_survive_json_and_yaml(tmp_path: Path) -> None:
             "model.readout must be mean if model.second_moment is true, but it is particle",
         ),
         (
+            {"model": {"linear": True}},
+            "training.standardise must be true if model.linear is true, but it is false",
+        ),
+        (
             {"model": {"vertices_per_step": 2}},
             "model.vertices_per_step must be 1 with model.sampling distinct, but it is 2",
         ),

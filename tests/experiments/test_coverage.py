@@ -27,7 +27,7 @@ def test_ninety_percent_over_twenty_splits(tmp_path: Path, monkeypatch: pytest.M
 
 def test_intervals_of_twenty_fits_cover_new_graphs(seed: int) -> None:
     """One model for all: 20 calibration parts, each measured on graphs that nobody saw."""
-    pool = noisy_edges(600, seed)
+    pool = noisy_edges(2400, seed)  # the mean over the splits then has a deviation of 0.003
     model = PFGNNRegressor(**{**QUICK, "epochs": 2}).fit(noisy_edges(100, seed + 1))
     splits = coverage_over_splits(model._run.outputs(model._run.prepare(pool), 2), pool.y, pool.task, 0.9)
     assert len(splits) == 20

@@ -22,6 +22,7 @@ from pfgnn.experiments.config import EvaluationConfig, ModelConfig
 from pfgnn.experiments.config_file import config_mapping, read_config
 from pfgnn.experiments.finished_run import evaluate_run, load_weights
 from pfgnn.experiments.open_run import Run, checksum
+from pfgnn.experiments.packing import pack_run
 from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import Resume, read_record
 from pfgnn.training.checkpoint_file import BEST, LAST, PREVIOUS, read_checkpoint
@@ -65,6 +66,23 @@ def test_the_record(finished: Path) -> None:
         assert (result["metric"], len(result["draws"])) == ("accuracy", 3)
         assert result["value"] == pytest.approx(sum(result["draws"]) / 3)
     assert record["pairs"] is None
+
+
+def test_a_run_with_a_linear_part(tmp_path: Path) -> None:
+    """It is part of the checkpoint, so the run goes on, is evaluated, and is packed, without the fit. See also
+    tests/training/test_linear_fit.py."""
+    config = small(packed(tmp_path, TARGETS), {"standardise": True})
+    config = replace(config, model=replace(config.model, linear=True))
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    record = run(config, whole, device="cpu")
+    interrupted(config, parts, 3)
+    assert run(config, parts, device="cpu", resume="last")["results"] == record["results"]
+    assert evaluate_run(whole, device="cpu")["results"] == record["results"]
+    pack_run(whole, tmp_path / "packed", licence="MIT", limits="a test")
+    exact = {"model.linear.weight", "model.linear.bias"}
+    kept, packed_tensors = (read_checkpoint(folder / BEST).tensors for folder in (whole, tmp_path / "packed"))
+    assert exact <= packed_tensors.keys()
+    assert all(torch.equal(kept[name], packed_tensors[name]) for name in exact)  # float16 would lose digits
 
 
 @pytest.mark.parametrize("task", [CLASSES, NODES, TARGETS], ids=lambda task: f"{task.level}-{task.loss}")

@@ -25,6 +25,8 @@ NEEDED: dict[str, Callable[[], Any]] = {
     "width": lambda: 8,
     "steps": lambda: 1,
     "out_channels": lambda: 2,
+    "in_channels": lambda: 3,
+    "edge_channels": lambda: 3,
     "backbone": lambda: GIN(8),
     "inner": lambda: SoftResampling(),
 }

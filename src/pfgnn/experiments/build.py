@@ -16,7 +16,8 @@ from pfgnn.experiments.config import DataConfig, ModelConfig
 from pfgnn.experiments.model_inputs import Inputs, describe
 from pfgnn.experiments.prepare import prepare
 from pfgnn.graphs.arrays import IntArray
-from pfgnn.model import PFGNN, Exchange, SoftResampling, StraightThrough
+from pfgnn.model import PFGNN, Exchange, LinearPart, SoftResampling, StraightThrough
+from pfgnn.model.base import GraphModel
 from pfgnn.model.readout import Readout
 from pfgnn.model.registries import (
     INDIVIDUALISATIONS,
@@ -132,10 +133,18 @@ def build_model(config: ModelConfig, inputs: Inputs, seed: int, backbone: nn.Mod
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        return _model(config, inputs, backbone)
+        model = _model(config, inputs, backbone)
+    if config.linear:
+        task = inputs.task
+        if task.level != "graph" or task.loss != "l1":
+            raise InputError(
+                f"model.linear must be false for {inputs.name}, because only numbers of whole graphs have a linear part"
+            )
+        model.linear = LinearPart(inputs.in_channels, inputs.edge_channels, task.outputs)
+    return model
 
 
-def _model(config: ModelConfig, inputs: Inputs, given: nn.Module | None) -> nn.Module:
+def _model(config: ModelConfig, inputs: Inputs, given: nn.Module | None) -> GraphModel:
     common: dict[str, Any] = {
         "out_channels": inputs.task.outputs,
         "in_channels": inputs.in_channels,

@@ -168,6 +168,9 @@ class ModelConfig:
         join_layers: Whether to read the outputs of all layers, and not only of the last layer.
         pool: Pooling over the nodes of a graph.
         scale_sums: Whether to divide the sums of ``pool: sum`` by the mean number of nodes of a training graph.
+        linear: Whether to add a part that is linear in the numbers of nodes and edges of each kind, see
+            :class:`pfgnn.model.LinearPart`. It is fitted before the training, and the network learns the rest. It is
+            for numbers that belong to graphs, and needs ``training.standardise``.
         forest: Settings of "forest"; None for the usual ones.
     """
 
@@ -203,6 +206,7 @@ class ModelConfig:
     join_layers: bool = False
     pool: Literal["sum", "mean", "max"] = "sum"
     scale_sums: bool = True
+    linear: bool = False
     forest: ForestConfig | None = None
 
 
@@ -298,6 +302,8 @@ def check_together(config: Config) -> None:
         )
     if model.second_moment and model.readout != "mean":
         raise InputError(f"model.readout must be mean if model.second_moment is true, but it is {model.readout}")
+    if model.linear and not training.standardise:
+        raise InputError("training.standardise must be true if model.linear is true, but it is false")
     if model.individualise == "position" and config.data.positions == "none":
         raise InputError(
             "data.positions must be distance or complete with model.individualise position, but it is none"

@@ -109,7 +109,7 @@ def _without_path(config: Config) -> Config:
 
 
 def _stored(name: str, tensor: Tensor, half: bool) -> Tensor:
-    if not half or not tensor.is_floating_point() or not name.startswith("model."):
+    if not half or tensor.dtype != torch.float32 or not name.startswith("model."):
         return tensor
     stored = tensor.to(torch.float16)
     if not stored.isfinite().all():

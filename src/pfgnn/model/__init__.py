@@ -15,6 +15,7 @@ from pfgnn.model.individualise import (
     RandomNormal,
     StraightThrough,
 )
+from pfgnn.model.linear_part import LinearPart
 from pfgnn.model.observe import NoObservation, SetObservation
 from pfgnn.model.output import Output, StepTrace
 from pfgnn.model.per_particle import PerParticle
@@ -46,6 +47,7 @@ __all__ = [
     "Exchange",
     "GNNPolicy",
     "Independent",
+    "LinearPart",
     "MLPPolicy",
     "Mark",
     "MaxParticle",

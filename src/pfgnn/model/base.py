@@ -15,6 +15,7 @@ from pfgnn.errors import InputError
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.features import Constant, encoder
 from pfgnn.model.individualise import Individualise
+from pfgnn.model.linear_part import LinearPart
 from pfgnn.model.norms import BatchNorm
 from pfgnn.model.output import Output
 from pfgnn.model.randomness import Noise, default_graph_key, default_node_key, make_noise
@@ -56,7 +57,11 @@ class GraphModel(nn.Module, ABC):
             column, or 0 if there are no node features.
         edge_channels: The same for edge features. With None, ``edge_attr`` goes to the backbone unencoded.
         particles: K, the default number of particles. Each call can use another number.
+
+    The attribute ``linear`` is None, or a :class:`LinearPart` that is added to the prediction of each graph.
     """
+
+    linear: LinearPart | None
 
     def __init__(
         self, width: int, in_channels: int | Sequence[int], edge_channels: int | Sequence[int] | None, particles: int
@@ -70,6 +75,7 @@ class GraphModel(nn.Module, ABC):
         # parameters, so that a resumed run makes the same draws as an uninterrupted one.
         self.register_buffer("passes", torch.zeros((), dtype=torch.int64))
         self.passes: Tensor
+        self.linear = None
 
     @abstractmethod
     def predict(self, given: Pass) -> Output:
@@ -122,7 +128,21 @@ class GraphModel(nn.Module, ABC):
                 "pos was given, but no part of the model reads it; leave it out, or take individualise=ByPosition(...)"
             )
         strict = not isinstance(x, GraphBatch) and not torch.compiler.is_compiling()
-        return self.predict(self.prepare(graph, seed, strict)._replace(particles=K, chunk=self._chunk(chunk, K)))
+        given = self.prepare(graph, seed, strict)._replace(particles=K, chunk=self._chunk(chunk, K))
+        output = self.predict(given)
+        return output._replace(prediction=self.with_linear(output.prediction, graph))
+
+    def with_linear(self, prediction: Tensor, graph: GraphBatch) -> Tensor:
+        """The prediction [G, C] with that of the linear part added, in float32 if it is in fewer bits.
+
+        Args:
+            prediction: The prediction of the network.
+            graph: The batch of graphs, before its features are encoded.
+        """
+        if self.linear is None:
+            return prediction
+        total = prediction.double() + self.linear(graph)
+        return total.to(torch.promote_types(prediction.dtype, torch.float32))
 
     def prepare(self, graph: GraphBatch, seed: int | Tensor | None = None, strict: bool = True) -> Pass:
         """Encode the features (line 3) and set up the noise, for a pass with the default K in one chunk."""

@@ -53,11 +53,13 @@ class Tree(NamedTuple):
 
     Fields:
         levels: The levels 0 to T.
-        graph: The graph.
+        graph: The graph, with encoded edge features.
+        given: The graph as it was given.
     """
 
     levels: list[Level]
     graph: GraphBatch
+    given: GraphBatch
 
 
 def enumerate_tree(
@@ -79,7 +81,8 @@ def enumerate_tree(
         batch: Graph number of each node, all 0, shape [n]. Needed if x is None.
         pos: Node positions, shape [n, 3], or None.
     """
-    H, graph, noise, *_ = model.prepare(GraphBatch.from_tensors(x, edge_index, edge_attr, batch, pos=pos), seed=0)
+    given = GraphBatch.from_tensors(x, edge_index, edge_attr, batch, pos=pos)
+    H, graph, noise, *_ = model.prepare(given, seed=0)
     if graph.num_graphs != 1 or model.sample.vertices != 1 or model.individualise.stochastic:
         raise InputError(
             "enumeration needs one graph, one vertex per step and an individualisation without randomness, "
@@ -116,7 +119,7 @@ def enumerate_tree(
                 layers,
             )
         )
-    return Tree(levels, graph)
+    return Tree(levels, graph, given)
 
 
 def exact_features(model: PFGNN, tree: Tree) -> Tensor:
@@ -135,7 +138,7 @@ def exact_features(model: PFGNN, tree: Tree) -> Tensor:
 
 def exact_prediction(model: PFGNN, tree: Tree) -> Tensor:
     """The limit of a forward pass as K → ∞, shape [1, C], or [n, C] at node level."""
-    return model.readout.head(exact_features(model, tree))
+    return model.with_linear(model.readout.head(exact_features(model, tree)), tree.given)
 
 
 def path_predictions(model: PFGNN, tree: Tree) -> Tensor:

@@ -116,10 +116,21 @@ def encoder(name: str, channels: int | Sequence[int], width: int) -> Continuous 
         width: D.
     """
     argument = {"x": "in_channels", "edge_attr": "edge_channels"}.get(name, f"the channels of {name}")
+    checked = check_channels(argument, channels)
+    if isinstance(checked, list):
+        return Categorical(name, checked, width)
+    return Continuous(name, checked, width) if checked else Constant(name, width)
+
+
+def check_channels(argument: str, channels: int | Sequence[int]) -> int | list[int]:
+    """The number of continuous columns, or the number of categories of each column; otherwise raise an error.
+
+    Args:
+        argument: Name of the argument, for error messages.
+        channels: Its value.
+    """
     if isinstance(channels, Sequence) and not isinstance(channels, str):
         if not channels:
             raise InputError(f"{argument} must list the categories of at least one column, but it is empty")
-        sizes = [check_positive(f"an entry of {argument}", size, most=MOST_CHANNELS) for size in channels]
-        return Categorical(name, sizes, width)
-    number = check_positive(argument, channels, least=0, most=MOST_CHANNELS)
-    return Continuous(name, number, width) if number else Constant(name, width)
+        return [check_positive(f"an entry of {argument}", size, most=MOST_CHANNELS) for size in channels]
+    return check_positive(argument, channels, least=0, most=MOST_CHANNELS)

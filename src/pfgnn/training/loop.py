@@ -14,6 +14,7 @@ from pfgnn.data.batch import GraphBatch
 from pfgnn.data.task import Task
 from pfgnn.errors import DivergedError, OutOfMemoryError, warn
 from pfgnn.interrupts import Interrupts, Stopped
+from pfgnn.model.linear_part import LinearPart
 from pfgnn.training.averaging import Averaging
 from pfgnn.training.batches import Examples, make_loader
 from pfgnn.training.checkpoint_file import LAST
@@ -23,6 +24,7 @@ from pfgnn.training.cuda_graphs import Replayed, own_stream, replayable
 from pfgnn.training.devices import AnyDevice, Devices, agreed, mean_over_devices
 from pfgnn.training.evaluate import Draws, Forward
 from pfgnn.training.finite import FirstUpdate
+from pfgnn.training.linear_fit import fit_linear
 from pfgnn.training.losses import class_weights
 from pfgnn.training.metrics_file import MetricsFile, Report, Status
 from pfgnn.training.norm_statistics import estimate
@@ -76,10 +78,10 @@ class Trainer:
         y, device = examples.y(examples.train), devices.device
         self.examples, self.config, self.devices, self.draws = examples, config, devices, draws
         self.seed, self.report, self.state = seed, report, State()
-        self.scaler = Standardise.fit(y) if config.standardise else None
         weights = class_weights(y, task.outputs).to(device) if task.loss == "weighted_cross_entropy" else None
         own_stream(device)
         self.model = model.to(device)
+        self.scaler = self._fit_scaler() if config.standardise else None
         self.optimiser = make_optimiser(model.parameters(), config, device)
         capturable = all(group.get("capturable", False) for group in self.optimiser.param_groups)
         static = replayable(model, devices) and capturable
@@ -118,6 +120,13 @@ class Trainer:
         )
         self.interrupts = Interrupts()
         self.reported = 0.0
+
+    def _fit_scaler(self) -> Standardise:
+        """The scaling of the targets. If the model has a linear part, it is fitted too."""
+        linear = getattr(self.model, "linear", None)
+        if isinstance(linear, LinearPart):
+            return fit_linear(linear, self.examples)
+        return Standardise.fit(self.examples.y(self.examples.train))
 
     def resume(self, path: Path) -> None:
         """Continue from a checkpoint of this run."""

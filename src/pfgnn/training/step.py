@@ -107,7 +107,11 @@ class Step:
             output = output.in_float32()
         y = batch.y if self.scaler is None else self.scaler.scale(batch.y)
         losses = graph_losses(self.task, output.prediction, y, batch.batch, batch.num_graphs, self.class_weights)
-        return losses, output, self._gains(output, y, batch.batch) if self.objective.needs_gains else None
+        if not self.objective.needs_gains:
+            return losses, output, None
+        if (linear := getattr(self.model, "linear", None)) is not None:  # the network predicts only the rest
+            y = y - linear(batch).to(y.dtype)
+        return losses, output, self._gains(output, y, batch.batch)
 
     @torch.no_grad()
     def _gains(self, output: Output, y: Tensor, batch: Tensor) -> Tensor | None:

@@ -1,0 +1,101 @@
+"""Ridge regression of the targets on the sums of :class:`pfgnn.model.LinearPart`, before the training."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pfgnn.model.linear_part import LinearPart
+from pfgnn.training.batches import Examples
+from pfgnn.training.targets import Standardise
+
+GRAPHS_AT_ONCE = 1024
+# Eigenvalues below this share of the largest one are rounding errors, because some sums depend on others.
+SMALLEST = 1e-10
+# The largest ones leave next to nothing of W.
+PENALTIES = 10.0 ** torch.arange(-10, 3, dtype=torch.float64)  # by the mean eigenvalue, which is 1
+LEAST_LEFT = 1e-6  # smallest deviation that is left, by that of the targets
+
+
+class Moments(NamedTuple):
+    """Sums over the training graphs whose target is known, for each of C targets y. s is taken less a constant.
+
+    Fields:
+        n: Number of graphs, shape [C].
+        s: Σ s, shape [C, F].
+        ss: Σ s sᵀ, shape [C, F, F].
+        sy: Σ s y, shape [C, F].
+        yy: Σ y², shape [C].
+    """
+
+    n: Tensor
+    s: Tensor
+    ss: Tensor
+    sy: Tensor
+    yy: Tensor
+
+
+def fit_linear(part: LinearPart, examples: Examples) -> Standardise:
+    """Fit W and b of the part to the targets of the training graphs, and return the scaling of what is left.
+
+    The scaling has the mean of the targets, and the deviation that the part leaves. The part predicts scaled targets.
+    The penalty of each target is chosen by generalised cross-validation (Golub, Heath, Wahba, 1979). So targets that
+    are no such sums, or are known of few graphs only, do no harm: then W is small.
+
+    Args:
+        part: The part, on the device of the graphs.
+        examples: The graphs.
+    """
+    y = examples.y(examples.train).double()
+    plain = Standardise.fit(y)
+    centre, moments = _moments(part, examples, plain.scale(y))
+    weight, left = zip(*(_ridge(Moments(*(field[c] for field in moments))) for c in range(y.shape[1])), strict=True)
+    deviation = torch.stack(left).clamp(min=LEAST_LEFT)
+    scaled = torch.stack(weight) / deviation[:, None]
+    middle = centre + moments.s / moments.n[:, None]  # the mean of s over the graphs of each target
+    part.weight.copy_(scaled)
+    part.bias.copy_(-(scaled * middle).sum(1))
+    return Standardise(plain.mean, plain.std * deviation)
+
+
+def _moments(part: LinearPart, examples: Examples, y: Tensor) -> tuple[Tensor, Moments]:
+    """The sums over all training graphs, for targets y [G, C] with mean 0; and the constant that s is taken less, [F].
+
+    The constant is close to the mean of s. Without it, S - n mean² would lose digits.
+    """
+    found, centre, begin = None, torch.zeros(()), 0
+    for batch in examples.data.batches(examples.train, GRAPHS_AT_ONCE):
+        s = part.sums(batch).double().cpu()
+        if found is None:
+            centre = s.mean(0)
+        s, rows = s - centre, y[begin : begin + len(s)]
+        begin += len(s)
+        known = (~rows.isnan()).double()
+        rows = rows.nan_to_num(0.0)
+        of_target = known.T[:, :, None] * s  # [C, G, F]
+        here = Moments(known.sum(0), known.T @ s, of_target.mT @ s, rows.T @ s, rows.square().sum(0))
+        found = here if found is None else Moments(*(a + b for a, b in zip(found, here, strict=True)))
+    assert found is not None
+    return centre, found
+
+
+def _ridge(of: Moments) -> tuple[Tensor, Tensor]:
+    """The coefficients [F] of one target, and the deviation that they leave, as it is expected on new graphs."""
+    n, nothing, one = of.n, torch.zeros_like(of.s), torch.ones(())
+    S = of.ss - of.s[:, None] * of.s / n
+    scale = S.diagonal().clamp(min=0).sqrt()
+    varies = scale > SMALLEST * of.ss.diagonal().sqrt()
+    if of.yy < n / 2 or not varies.any():  # a constant target, or graphs with equal sums
+        return nothing, one
+    scale = scale[varies]
+    values, vectors = torch.linalg.eigh(S[varies][:, varies] / (scale[:, None] * scale))
+    kept = values > SMALLEST * values[-1]
+    E, p = values[kept, None], vectors[:, kept].T @ (of.sy[varies] / scale)
+    shrunk = E + PENALTIES  # [F', penalties]
+    rest = of.yy - (p.square()[:, None] * (E + 2 * PENALTIES) / shrunk.square()).sum(0)
+    free = n - 1 - (E / shrunk).sum(0)  # degrees of freedom that are left
+    error = torch.where(free >= 1, n * rest.clamp(min=0) / free.clamp(min=1).square(), torch.inf)
+    best = int(error.argmin())
+    if not error[best] < (n / (n - 1)) ** 2:  # no better than the mean
+        return nothing, one
+    return nothing.index_put((varies,), vectors[:, kept] @ (p / shrunk[:, best]) / scale), error[best].sqrt()

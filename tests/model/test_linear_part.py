@@ -1,0 +1,94 @@
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from pfgnn.data.batch import GraphBatch
+from pfgnn.model import GINE, PFGNN, LinearPart
+from pfgnn.model.exact import enumerate_tree, exact_prediction
+from pfgnn.model.export import export
+
+# A path of three nodes and a pair of nodes, with categories of nodes and edges and a number at each edge.
+EDGES = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])
+BATCH = torch.tensor([0, 0, 0, 1, 1])
+KINDS = torch.tensor([[0, 1], [2, 0], [0, 0], [1, 1], [1, 0]])  # columns of 3 and 2 categories
+BONDS = torch.tensor([0, 0, 1, 1, 1, 1])
+
+
+def batch(x: Tensor | None, edge_attr: Tensor | None, device: torch.device | None = None) -> GraphBatch:
+    x, edge_attr = (None if of is None else of.to(device) for of in (x, edge_attr))
+    return GraphBatch.from_tensors(x, EDGES.to(device), edge_attr, BATCH.to(device))
+
+
+def with_values(part: LinearPart) -> LinearPart:
+    generator = torch.Generator().manual_seed(0)
+    part.weight.copy_(torch.randn(part.weight.shape, generator=generator))
+    part.bias.copy_(torch.randn(part.bias.shape, generator=generator))
+    return part
+
+
+def test_categories_are_counted(device: torch.device) -> None:
+    part = LinearPart([3, 2], [2], 1).to(device)
+    sums = part.sums(batch(KINDS, BONDS, device))
+    #            nodes edges | 0  1  2 | 0  1 | bonds of kind 0 and 1
+    expected = [[3, 4, 2, 0, 1, 2, 1, 2, 2], [2, 2, 0, 2, 0, 1, 1, 0, 2]]
+    assert sums.tolist() == expected
+
+
+def test_numbers_are_summed(device: torch.device) -> None:
+    x, e = torch.randn(5, 2), torch.randn(6, 1)
+    sums = LinearPart(2, 1, 1).to(device).sums(batch(x, e, device)).cpu()
+    nodes = torch.stack([x[:3].sum(0), x[3:].sum(0)])
+    edges = torch.stack([e[:4].sum(0), e[4:].sum(0)])
+    counts = torch.tensor([[3.0, 4.0], [2.0, 2.0]])
+    torch.testing.assert_close(sums, torch.cat([counts, nodes, edges], 1))
+
+
+def test_without_features_nodes_and_edges_are_counted() -> None:
+    assert LinearPart(0, None, 1).sums(batch(None, None)).tolist() == [[3, 4], [2, 2]]
+
+
+@pytest.fixture
+def model() -> PFGNN:
+    torch.manual_seed(0)
+    made = PFGNN(GINE(8, layers=1), 2, in_channels=[3, 2], edge_channels=[2], particles=3)
+    made.linear = with_values(LinearPart([3, 2], [2], 2))
+    return made.eval()
+
+
+def parts_of(model: PFGNN) -> tuple[Callable[[], Tensor], LinearPart]:
+    """The prediction of the model now, and its linear part."""
+    assert model.linear is not None
+    return lambda: model(KINDS, EDGES, BONDS, BATCH).prediction, model.linear
+
+
+def test_it_is_added_to_the_prediction(model: PFGNN) -> None:
+    predict, linear = parts_of(model)
+    with_it = predict()
+    model.linear = None
+    torch.testing.assert_close(with_it, (predict() + linear(batch(KINDS, BONDS))).float())
+
+
+def test_bf16_does_not_round_it(model: PFGNN) -> None:
+    """A large sum keeps its digits, though the network computes with 8 bits."""
+    _, linear = parts_of(model)
+    linear.bias += 1e5
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = model(KINDS, EDGES, BONDS, BATCH).prediction
+    assert rounded.dtype == torch.float32
+    torch.testing.assert_close(rounded, model(KINDS, EDGES, BONDS, BATCH).prediction, rtol=0, atol=0.05)
+
+
+def test_the_exact_prediction_has_it(model: PFGNN) -> None:
+    tree = enumerate_tree(model, KINDS[:3], EDGES[:, :4], BONDS[:4])
+    with torch.no_grad():
+        sampled = model(KINDS[:3], EDGES[:, :4], BONDS[:4], particles=3).prediction  # as many particles as vertices
+        torch.testing.assert_close(exact_prediction(model, tree), sampled)
+
+
+@pytest.mark.slow
+def test_the_exported_model_has_it(model: PFGNN) -> None:
+    program = export(model, batch(KINDS, BONDS)).module()
+    with torch.no_grad():
+        torch.testing.assert_close(program(KINDS, EDGES, BONDS, BATCH), model(KINDS, EDGES, BONDS, BATCH).prediction)
