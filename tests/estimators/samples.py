@@ -30,6 +30,7 @@ def path(vertices: int) -> Graph:
 
 GRAPHS = [make(vertices) for vertices in range(3, 13) for make in (ring, path) for _ in range(3)]
 SIZES = np.array([float(graph.num_nodes) for graph in GRAPHS])
+CURVED = (SIZES - 7.5) ** 2 / 10  # no linear function of the numbers of nodes and edges is close
 KINDS = np.array(["ring" if graph.num_edges == graph.num_nodes else "path" for graph in GRAPHS])
 
 

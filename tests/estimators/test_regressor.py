@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from sklearn.metrics import r2_score
-from tests.estimators.samples import GRAPHS, SIZES, regressor
+from tests.estimators.samples import CURVED, GRAPHS, SIZES, regressor
 
 from pfgnn.data import Dataset
 from pfgnn.errors import InputError
@@ -21,9 +21,14 @@ def fitted() -> PFGNNRegressor:
     return regressor().fit(GRAPHS, SIZES)
 
 
-def test_it_learns_and_a_constant_does_not(fitted: PFGNNRegressor) -> None:
-    assert fitted.score(GRAPHS, SIZES) > 0.9
-    assert regressor(epochs=1, learning_rate=1e-12).fit(GRAPHS, SIZES).score(GRAPHS, SIZES) < 0.5
+def test_it_learns_and_a_constant_does_not() -> None:
+    assert regressor().fit(GRAPHS, CURVED).score(GRAPHS, CURVED) > 0.8
+    assert regressor(epochs=1, learning_rate=1e-12).fit(GRAPHS, CURVED).score(GRAPHS, CURVED) < 0.2
+
+
+def test_what_is_a_sum_is_known_before_the_training(fitted: PFGNNRegressor) -> None:
+    assert fitted.score(GRAPHS, SIZES) > 0.99
+    assert regressor(epochs=1, learning_rate=1e-12).fit(GRAPHS, SIZES).score(GRAPHS, SIZES) > 0.99
 
 
 def test_kinds_of_graphs_give_the_same_predictions(fitted: PFGNNRegressor) -> None:

@@ -27,10 +27,12 @@ def sizes(dataset: Dataset) -> Numbers:
     return np.stack([dataset.node_counts, dataset.edge_counts], 1).astype(float)
 
 
-def fitted(y: Numbers, train: int = GRAPHS) -> tuple[torch.Tensor, Standardise, LinearPart]:
+def fitted(
+    y: Numbers, train: int = GRAPHS, weights: Numbers | None = None
+) -> tuple[torch.Tensor, Standardise, LinearPart]:
     """What the part predicts for 60 graphs without features, in the units of the targets y [60, C]."""
     dataset = graphs(GRAPHS)
-    examples = Examples(Resident(dataset), torch.from_numpy(y), np.arange(train), None)
+    examples = Examples(Resident(dataset), torch.from_numpy(y), np.arange(train), None, weights)
     part = LinearPart(0, None, y.shape[1])
     scaler = fit_linear(part, examples)
     return scaler.unscale(part(examples.data.collate(np.arange(GRAPHS)))), scaler, part
@@ -69,6 +71,17 @@ def test_unknown_targets_are_left_out() -> None:
     some[5:25, 0] = math.nan
     predicted, _, _ = fitted(some)
     np.testing.assert_allclose(predicted, y, rtol=0, atol=1e-4)
+
+
+def test_weights_count_and_a_weight_of_0_leaves_a_graph_out() -> None:
+    y = sizes(graphs(GRAPHS)) @ [[3.0], [-0.5]]
+    wrong = y.copy()
+    wrong[::3] = 1000
+    weights = np.where(np.arange(GRAPHS) % 3, 2.0, 0.0)
+    predicted, _, _ = fitted(wrong, weights=weights)
+    np.testing.assert_allclose(predicted, y, rtol=0, atol=1e-3)
+    predicted, _, _ = fitted(np.where(weights[:, None], 7.0, wrong), weights=weights)  # all that count are equal
+    np.testing.assert_allclose(predicted, 7, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("value", [0.1, -1e6])

@@ -64,6 +64,7 @@ def choose_config(
     }
     every_vertex = largest <= ALL_VERTICES
     steps = least_steps(some) if every_vertex else 1
+    numbers = dataset.task.loss == "l1"
     mapping: dict[str, Any] = {
         "data": {
             "name": name,
@@ -82,12 +83,13 @@ def choose_config(
             **({} if reach is None else {"individualise": "position", "reach": reach}),
             # The mean over particles helps if the test sees every vertex. Otherwise it does harm.
             "exchange": "both" if featured and every_vertex else "mark",
+            "linear": numbers,
         },
         "training": {
             **_length(graphs, len(train)),
             "learning_rate": 1e-3,
             "schedule": {"kind": "cosine", "min_lr": 0.0},
-            "standardise": dataset.task.loss == "l1",
+            "standardise": numbers,
             "norm_batches": NORM_BATCHES,
             "select": "log_loss" if dataset.task.loss in CLASS_LOSSES else "metric",
         },

@@ -18,11 +18,12 @@ LEAST_LEFT = 1e-6  # smallest deviation that is left, by that of the targets
 
 
 class Moments(NamedTuple):
-    """Sums over the training graphs whose target is known, for each of C targets y. s is taken less a constant.
+    """Weighted sums over the training graphs whose target is known, for each of C targets y. s is less a constant.
 
     Fields:
-        n: Number of graphs, shape [C].
+        n: Σ 1, shape [C].
         s: Σ s, shape [C, F].
+        y: Σ y, shape [C].
         ss: Σ s sᵀ, shape [C, F, F].
         sy: Σ s y, shape [C, F].
         yy: Σ y², shape [C].
@@ -30,6 +31,7 @@ class Moments(NamedTuple):
 
     n: Tensor
     s: Tensor
+    y: Tensor
     ss: Tensor
     sy: Tensor
     yy: Tensor
@@ -54,26 +56,29 @@ def fit_linear(part: LinearPart, examples: Examples) -> Standardise:
     scaled = torch.stack(weight) / deviation[:, None]
     middle = centre + moments.s / moments.n[:, None]  # the mean of s over the graphs of each target
     part.weight.copy_(scaled)
-    part.bias.copy_(-(scaled * middle).sum(1))
+    part.bias.copy_(moments.y / moments.n / deviation - (scaled * middle).sum(1))
     return Standardise(plain.mean, plain.std * deviation)
 
 
 def _moments(part: LinearPart, examples: Examples, y: Tensor) -> tuple[Tensor, Moments]:
-    """The sums over all training graphs, for targets y [G, C] with mean 0; and the constant that s is taken less, [F].
+    """The sums over all training graphs, for targets y [G, C]; and the constant that s is less, shape [F].
 
-    The constant is close to the mean of s. Without it, S - n mean² would lose digits.
+    The constant is close to the mean of s. Without it, the variance of s would lose digits.
     """
     found, centre, begin = None, torch.zeros(()), 0
+    weights = torch.ones(len(y)) if examples.weights is None else torch.from_numpy(examples.weights)[examples.train]
+    weights = weights.double() / weights.double().mean()
     for batch in examples.data.batches(examples.train, GRAPHS_AT_ONCE):
         s = part.sums(batch).double().cpu()
         if found is None:
             centre = s.mean(0)
-        s, rows = s - centre, y[begin : begin + len(s)]
+        s, rows, w = s - centre, y[begin : begin + len(s)], weights[begin : begin + len(s), None]
         begin += len(s)
-        known = (~rows.isnan()).double()
+        w = torch.where(rows.isnan(), 0.0, w)  # [G, C]
         rows = rows.nan_to_num(0.0)
-        of_target = known.T[:, :, None] * s  # [C, G, F]
-        here = Moments(known.sum(0), known.T @ s, of_target.mT @ s, rows.T @ s, rows.square().sum(0))
+        yw = w * rows
+        ss = (w.T[:, :, None] * s).mT @ s
+        here = Moments(w.sum(0), w.T @ s, yw.sum(0), ss, yw.T @ s, (yw * rows).sum(0))
         found = here if found is None else Moments(*(a + b for a, b in zip(found, here, strict=True)))
     assert found is not None
     return centre, found
@@ -82,20 +87,20 @@ def _moments(part: LinearPart, examples: Examples, y: Tensor) -> tuple[Tensor, M
 def _ridge(of: Moments) -> tuple[Tensor, Tensor]:
     """The coefficients [F] of one target, and the deviation that they leave, as it is expected on new graphs."""
     n, nothing, one = of.n, torch.zeros_like(of.s), torch.ones(())
-    S = of.ss - of.s[:, None] * of.s / n
+    S, sy, yy = of.ss - of.s[:, None] * of.s / n, of.sy - of.s * of.y / n, of.yy - of.y.square() / n
     scale = S.diagonal().clamp(min=0).sqrt()
     varies = scale > SMALLEST * of.ss.diagonal().sqrt()
-    if of.yy < n / 2 or not varies.any():  # a constant target, or graphs with equal sums
+    if yy <= SMALLEST * n or not varies.any():  # a constant target, or graphs with equal sums
         return nothing, one
     scale = scale[varies]
     values, vectors = torch.linalg.eigh(S[varies][:, varies] / (scale[:, None] * scale))
     kept = values > SMALLEST * values[-1]
-    E, p = values[kept, None], vectors[:, kept].T @ (of.sy[varies] / scale)
+    E, p = values[kept, None], vectors[:, kept].T @ (sy[varies] / scale)
     shrunk = E + PENALTIES  # [F', penalties]
-    rest = of.yy - (p.square()[:, None] * (E + 2 * PENALTIES) / shrunk.square()).sum(0)
+    rest = yy - (p.square()[:, None] * (E + 2 * PENALTIES) / shrunk.square()).sum(0)
     free = n - 1 - (E / shrunk).sum(0)  # degrees of freedom that are left
     error = torch.where(free >= 1, n * rest.clamp(min=0) / free.clamp(min=1).square(), torch.inf)
     best = int(error.argmin())
-    if not error[best] < (n / (n - 1)) ** 2:  # no better than the mean
+    if not error[best] < n * yy / (n - 1).square():  # no better than the mean
         return nothing, one
     return nothing.index_put((varies,), vectors[:, kept] @ (p / shrunk[:, best]) / scale), error[best].sqrt()
