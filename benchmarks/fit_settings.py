@@ -56,6 +56,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "twice as many epochs": {"training.epochs": 200},
     "batch norm with running means": {"training.norm_batches": 0},
     "the norm around the mark": {"model.norm": "mark"},
+    "linear part": {"model.linear": True},
     "no linear part": {"model.linear": False},
 }
 

@@ -80,6 +80,23 @@ def test_a_part_of_the_test_graphs_of_connectivity() -> None:
     assert accuracy() < 0.8
 
 
+@pytest.mark.slow
+def test_evaluation_gives_the_recorded_errors_of_zinc(data_dir: Path, tmp_path: Path) -> None:
+    """The training was in TF32, which rounds the inputs of products to 10 bits. A CPU does not round them."""
+    recorded = values(read_record(MODELS["zinc"]))
+    assert evaluated("zinc", tmp_path) == pytest.approx(recorded, abs=5e-4)
+
+
+def test_molecules_are_read_as_those_of_zinc() -> None:
+    """Caffeine, and the same molecule written in another way; hexane is a control, with another value."""
+    pytest.importorskip("rdkit")
+    found = pfgnn.load_pretrained("zinc", "cpu").predict(
+        ["CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "CCCCCCCCCC"]
+    )
+    torch.testing.assert_close(found.mean[0], found.mean[1], rtol=1e-3, atol=1e-3)
+    assert (found.mean[0] - found.mean[2]).abs() > 0.5
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_card_agrees_with_its_record(name: str) -> None:
     record, card = read_record(MODELS[name]), (MODELS[name] / CARD).read_text()

@@ -83,7 +83,7 @@ def choose_config(
             **({} if reach is None else {"individualise": "position", "reach": reach}),
             # The mean over particles helps if the test sees every vertex. Otherwise it does harm.
             "exchange": "both" if featured and every_vertex else "mark",
-            "linear": numbers,
+            "linear": numbers and featured,  # without kinds of nodes and edges it has little to tell
         },
         "training": {
             **_length(graphs, len(train)),
