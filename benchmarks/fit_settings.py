@@ -56,7 +56,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "twice as many epochs": {"training.epochs": 200},
     "batch norm with running means": {"training.norm_batches": 0},
     "the norm around the mark": {"model.norm": "mark"},
-    "linear part": {"model.linear": True},
+    "linear part": {"model.linear": True, "training.standardise": True},
     "no linear part": {"model.linear": False},
 }
 
