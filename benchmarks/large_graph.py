@@ -1,8 +1,8 @@
 """One large graph through a node-level model: `python -m benchmarks.large_graph --device cpu`.
 
 Times and peak memory of an inference and of a training step by the number of vertices, with all particles at once and
-in chunks. Each measurement has a process of its own, and the time is the best of two. On a CPU it is the CPU time of
-one thread, so that other work on the machine changes it little. As in the commands, the C library keeps freed memory
+in chunks. The time is the best of two. On a CPU it is the CPU time of one thread, so that other work on the machine
+changes it little, and each measurement has a process of its own. As in the commands, the C library keeps freed memory
 for the next tensors.
 """
 
@@ -227,7 +227,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULT, help="record to write")
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # as in each measurement
-    run(arguments.device, arguments.out, Console(), arguments.width)
+    measured = alone if arguments.device == "cpu" else measure  # a GPU's memory can be freed within a process
+    run(arguments.device, arguments.out, Console(), arguments.width, measured=measured)
 
 
 if __name__ == "__main__":
