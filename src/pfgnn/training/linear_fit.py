@@ -77,11 +77,11 @@ def _moments(part: LinearPart, examples: Examples, y: Tensor) -> tuple[Tensor, M
         w = torch.where(rows.isnan(), 0.0, w)  # [G, C]
         rows = rows.nan_to_num(0.0)
         yw = w * rows
-        ss = (w.T[:, :, None] * s).mT @ s
+        ss = torch.stack([(of_target[:, None] * s).T @ s for of_target in w.unbind(1)])
         here = Moments(w.sum(0), w.T @ s, yw.sum(0), ss, yw.T @ s, (yw * rows).sum(0))
         found = here if found is None else Moments(*(a + b for a, b in zip(found, here, strict=True)))
     assert found is not None
-    return centre, found
+    return centre, found._replace(n=found.n.clamp(min=LEAST_LEFT))  # 0 if all graphs of a target have weight 0
 
 
 def _ridge(of: Moments) -> tuple[Tensor, Tensor]:
