@@ -25,9 +25,10 @@ from coverage import CoverageData
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "pfgnn"
+TRAINING = ("objective", "distinguish", "linear_fit", "checkpoint_file", "checkpoints")
 FILES = (
     *sorted(path for path in (SOURCE / "model").rglob("*.py") if path.name != "__init__.py"),
-    *(SOURCE / "training" / f"{name}.py" for name in ("objective", "distinguish", "checkpoint_file", "checkpoints")),
+    *(SOURCE / "training" / f"{name}.py" for name in TRAINING),
 )
 SECONDS = 120  # a mutant that takes longer counts as killed, for it hangs
 MOST_TESTS = 40  # that run the line: so many in files of a similar name, and so many in others; and all known results

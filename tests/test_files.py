@@ -54,6 +54,27 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
         next(text_lines(tmp_path / "pipe.g6"))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for write in (check_writable, lambda path: write_text(path, "text")):
+        with pytest.raises(InputError, match=r"pipe must be a file or a new name, but it is a device or a pipe"):
+            write(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_of_a_link_the_file_that_it_names_is_written(tmp_path: Path, there: bool) -> None:
+    (tmp_path / "data").mkdir()
+    if there:
+        (tmp_path / "data" / "table.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "data" / "table.csv")
+    write_text(tmp_path / "link.csv", "new")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "data" / "table.csv").read_text() == "new"
+    assert len(list(tmp_path.rglob("*"))) == 3  # nothing is left over
+
+
 @pytest.mark.parametrize("path", [".", "..", "/"])
 def test_a_folder_is_no_file_to_write(path: str) -> None:
     with pytest.raises(IsADirectoryError, match=f"'{re.escape(path)}'"):

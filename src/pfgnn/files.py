@@ -144,11 +144,14 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file atomically: ``write`` fills a temporary file, which is then renamed to ``path``.
 
     Args:
-        path: File to write. Its folder is created if needed.
+        path: File to write. Its folder is created if needed. Of a link, the file that it names is written.
         write: Called with the path of the temporary file, which has the same suffix as ``path``.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    _check_replaceable(path)
+    if path.is_symlink():
+        path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
     try:
@@ -175,6 +178,7 @@ def check_folder(path: Path) -> None:
 
 def check_writable(path: Path) -> None:
     """Raise the error of :func:`write_atomically` before there is anything to write, as far as it can be known."""
+    _check_replaceable(path)
     folder = next(above for above in path.absolute().parents if above.exists())
     if path.is_dir():
         kind = errno.EISDIR
@@ -185,6 +189,12 @@ def check_writable(path: Path) -> None:
     else:
         return
     raise OSError(kind, os.strerror(kind), str(path))
+
+
+def _check_replaceable(path: Path) -> None:
+    """Raise an InputError for a device or a pipe: renaming a file to its name would replace it by a file."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path} must be a file or a new name, but it is a device or a pipe")
 
 
 def _reason(error: Exception) -> str:

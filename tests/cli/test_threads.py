@@ -1,5 +1,6 @@
 """Commands keep freed memory, so that large tensors do not get theirs anew from the system each time."""
 
+import os
 import subprocess
 import sys
 
@@ -27,6 +28,15 @@ print(faults() - begin)
 def pages(kept: bool) -> int:
     done = subprocess.run([sys.executable, "-c", CODE.format(kept=kept)], capture_output=True, text=True, check=True)
     return int(done.stdout)
+
+
+@pytest.mark.parametrize(("told", "threads"), [("abc", 1), ("0", 1), ("", 1), ("2", 2), ("2,3", 2)])
+def test_only_a_number_of_threads_in_the_environment_counts(told: str, threads: int) -> None:
+    code = "import torch; from pfgnn.training.devices import set_threads; set_threads(None); "
+    code += "print(torch.get_num_threads())"
+    environment = {**os.environ, "OMP_NUM_THREADS": told}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert int(done.stdout) == threads
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has glibc")

@@ -130,7 +130,11 @@ def test_another_process_with_the_number_of_the_dead_one_does_not_matter(
 ELSEWHERE = json.dumps(asdict(Holder(host="elsewhere", machine="another", process=1)))
 
 
-@pytest.mark.parametrize("text", [ELSEWHERE, "{", "[]", '{"host": "a"}'], ids=["elsewhere", "half", "list", "other"])
+@pytest.mark.parametrize(
+    "text",
+    [ELSEWHERE, "{", "[]", '{"host": "a"}', "[" * 200_000],
+    ids=["elsewhere", "half", "list", "other", "nested"],
+)
 def test_a_process_elsewhere_is_watched_and_counts_as_dead_without_signs_of_life(tmp_path: Path, text: str) -> None:
     leave(tmp_path / "run", text)
     begun = time.monotonic()

@@ -27,6 +27,18 @@ def test_without_a_seed_it_is_refused(kind: str, use_reentrant: bool) -> None:
         out.sum().backward()
 
 
+@pytest.mark.slow
+def test_a_compiled_pass_is_refused_too() -> None:
+    model = PFGNN(GIN(4), 1, in_channels=3, particles=2)
+    compiled = torch.compile(model, backend="eager")
+    compiled(X, EDGES, batch_size=1).prediction.sum().backward()  # alone it is right, and counts its passes
+    assert model.passes == 1
+    out = checkpoint(lambda x: compiled(x, EDGES, batch_size=1).prediction, X, use_reentrant=False)
+    assert model.passes == 2
+    with pytest.raises(ValueError, match="seed must be given if a training pass is computed again in the backward"):
+        out.sum().backward()
+
+
 @pytest.mark.parametrize("training", [True, False])
 def test_with_a_seed_and_in_evaluation_the_gradient_is_right(training: bool) -> None:
     model = PFGNN(GIN(4, norm="graph"), 1, in_channels=3, particles=2).train(training)

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.data.batch import GraphBatch
+from pfgnn.errors import InputError
 from pfgnn.model import GINE, PFGNN, LinearPart
 from pfgnn.model.exact import enumerate_tree, exact_prediction
 from pfgnn.model.export import export
@@ -92,3 +93,33 @@ def test_the_exported_model_has_it(model: PFGNN) -> None:
     program = export(model, batch(KINDS, BONDS)).module()
     with torch.no_grad():
         torch.testing.assert_close(program(KINDS, EDGES, BONDS, BATCH), model(KINDS, EDGES, BONDS, BATCH).prediction)
+
+
+@pytest.mark.parametrize("change", ["float", "half", "bfloat16", "double"])
+def test_it_stays_in_float64(model: PFGNN, change: str) -> None:
+    _, linear = parts_of(model)
+    kept = linear.weight.clone()
+    getattr(model, change)()
+    assert torch.equal(linear.weight, kept)
+    assert model(KINDS, EDGES, BONDS, BATCH).prediction.isfinite().all()
+
+
+def test_features_beyond_all_measure_give_no_nan() -> None:
+    part = with_values(LinearPart(1, None, 1))
+    assert part(batch(torch.full((5, 1), 3e38), None)).isfinite().all()
+
+
+def test_one_for_other_outputs_or_features_is_refused(model: PFGNN) -> None:
+    predict, _ = parts_of(model)
+    model.linear = LinearPart([3, 2], [2], 1)
+    with pytest.raises(InputError, match="linear must have 2 outputs, as the model has, but it has 1"):
+        predict()
+    model.linear = LinearPart([3, 2], None, 2)
+    model.linear.edge_channels = [2]
+    with pytest.raises(InputError, match="linear must be a LinearPart for graphs with 9 sums, but it was made for 7"):
+        predict()
+
+
+def test_too_many_categories_are_refused() -> None:
+    with pytest.raises(InputError, match=r"must be at most 498 columns and categories in all .*, but they are 20003"):
+        LinearPart([20_000, 3], None, 1)

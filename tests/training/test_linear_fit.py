@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,36 @@ def test_a_constant_target_has_deviation_1(value: float) -> None:
     assert not part.weight.any()
     assert scaler.std.tolist() == [1.0]
     np.testing.assert_allclose(predicted, value, rtol=1e-12)
+
+
+def test_sums_that_depend_on_others_or_never_vary_do_no_harm(seed: int) -> None:
+    """The kinds of nodes add up to all nodes, one kind is in each graph once, and one never occurs."""
+    rng = np.random.default_rng(seed)
+    dataset = graphs(GRAPHS, Task("graph", 1, "l1", "mae"))
+    first = np.cumsum(dataset.node_counts, dtype=np.int64) - dataset.node_counts
+    x = rng.integers(0, 2, int(dataset.node_counts.sum()))
+    x[first] = 2
+    kinds = np.stack([np.add.reduceat(x == kind, first) for kind in range(3)], 1)
+    y = 1e4 + kinds @ [[2.0], [-1.0], [0.0]]
+    dataset = replace(dataset, x=x[:, None], node_categories=(4,))
+    part = LinearPart([4], None, 1)
+    examples = Examples(Resident(dataset), torch.from_numpy(y), np.arange(GRAPHS), None)
+    scaler = fit_linear(part, examples)
+    np.testing.assert_allclose(scaler.unscale(part(examples.data.collate(np.arange(GRAPHS)))), y, rtol=0, atol=1e-4)
+    assert (part.weight * scaler.std).abs().max() < 10  # no large coefficients that cancel
+
+
+def test_large_sums_that_vary_little() -> None:
+    """Features whose mean is 10^4 times their deviation: what is fitted depends on the deviations alone."""
+    dataset = graphs(GRAPHS, Task("graph", 1, "l1", "mae"))
+    first = np.cumsum(dataset.node_counts, dtype=np.int64) - dataset.node_counts
+    x = np.zeros((int(dataset.node_counts.sum()), 1), dtype=np.float32)
+    x[first, 0] = 1e4 + np.arange(GRAPHS)
+    y = 0.5 * np.arange(GRAPHS, dtype=float)[:, None]
+    part = LinearPart(1, None, 1)
+    examples = Examples(Resident(replace(dataset, x=x)), torch.from_numpy(y), np.arange(GRAPHS), None)
+    scaler = fit_linear(part, examples)
+    np.testing.assert_allclose(scaler.unscale(part(examples.data.collate(np.arange(GRAPHS)))), y, rtol=0, atol=1e-2)
 
 
 @pytest.mark.parametrize("train", [1, 2])

@@ -14,7 +14,17 @@ from torch import Tensor, nn
 from pfgnn.data.batch import GraphBatch
 from pfgnn.data.padding import pad_batch
 from pfgnn.data.task import Task
-from pfgnn.model import GIN, PFGNN, ByDistance, Distinct, Exchange, Independent, MLPPolicy, StraightThrough
+from pfgnn.model import (
+    GIN,
+    PFGNN,
+    ByDistance,
+    Distinct,
+    Exchange,
+    Independent,
+    LinearPart,
+    MLPPolicy,
+    StraightThrough,
+)
 from pfgnn.model.rivals import GNNML3
 from pfgnn.training.cuda_graphs import WARM_UPS, Replayed, replayable
 from pfgnn.training.devices import Devices, open_devices
@@ -217,6 +227,26 @@ class TestLearnedPolicy:
                 torch.nn.functional.cross_entropy(z, y[:, 0], reduction="none") for z in (without, output.prediction)
             )
             torch.testing.assert_close(gains[t, :, k], loss - base, rtol=1e-4, atol=1e-6)
+
+    def test_gains_of_a_model_with_a_linear_part(self, tmp_path: Path) -> None:
+        """With particles left out the prediction keeps its linear part."""
+        torch.manual_seed(0)
+        model = PFGNN(GIN(8, layers=1), 3, steps=1, particles=3)
+        model.linear = LinearPart(0, None, 3)
+        of = trainer(
+            tmp_path, replace(CONFIG, gamma=0.1, credit="particle"), graphs(task=TASKS["targets"]), model=model
+        )
+        model.linear.bias += torch.tensor([5.0, -3.0, 0.5])
+        batch = batches(of, False)[0]
+        losses, output, gains = of.plain.losses(batch, torch.tensor(1))
+        assert gains is not None
+        assert batch.y is not None
+        weights = [step.log_weights.exp() for step in output.trace]
+        without = model.readout.without_each(output.readings, weights)[0, :, 1]
+        total = model.with_linear(without, batch)
+        torch.testing.assert_close(
+            gains[0, :, 1], (total - batch.y).abs().mean(1).float() - losses, rtol=1e-4, atol=1e-4
+        )
 
     def test_particles_cannot_be_left_out_at_node_level(self, tmp_path: Path) -> None:
         model = PFGNN(GIN(8, layers=1), 2, steps=1, particles=3, level="node", policy=MLPPolicy(8))

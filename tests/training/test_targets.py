@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 
+from pfgnn.errors import InputError
 from pfgnn.training.targets import Standardise
 
 
@@ -38,6 +39,13 @@ def test_a_constant_target_has_deviation_1(unknown: int) -> None:
     targets = Standardise.fit(y)
     assert targets.std.tolist() == [1.0]
     assert targets.mean.item() == pytest.approx(0.1, rel=1e-15)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-300])
+def test_a_target_whose_deviation_float64_cannot_hold_is_named(size: float) -> None:
+    y = torch.tensor([[1.0, size], [2.0, 2 * size], [3.0, 4 * size]], dtype=torch.float64)
+    with pytest.raises(InputError, match=r"but target 1 lies between 1e[+-]\d+ and 4e[+-]\d+; change its unit"):
+        Standardise.fit(y)
 
 
 def test_a_target_that_is_never_known_is_named() -> None:

@@ -135,7 +135,8 @@ def verify(name: Name, root: Root = None) -> None:
         raise InputError(f"{name} is not the published dataset (source: {source}): {', '.join(wrong)} differ")
     hashes = [check.fact for check in checks if check.fact.endswith("hash")]
     compared = f"the counts and {', '.join(hashes)}" if hashes else "the counts; no hash is published"
-    console.print(f"{name} agrees in all that was compared: {compared}.", markup=False, soft_wrap=True)
+    said = f"{name} agrees in all that was compared: {compared}. Its source: {dataset.about['source']}."
+    console.print(said, markup=False, soft_wrap=True)
 
 
 @app.command()

@@ -17,6 +17,7 @@ from pfgnn.experiments.fit_steps import least_steps
 from pfgnn.experiments.prepare import column_scales
 from pfgnn.graphs.arrays import IntArray
 from pfgnn.model.backbones.stack import Stack
+from pfgnn.model.linear_part import MOST_COLUMNS, linear_columns
 
 ALL_VERTICES = 64  # graphs of up to so many vertices are tested with one particle for each vertex
 MANY = 5000  # training graphs from which the deeper network of the config ours/zinc pays
@@ -65,6 +66,7 @@ def choose_config(
     every_vertex = largest <= ALL_VERTICES
     steps = least_steps(some) if every_vertex else 1
     numbers = dataset.task.loss == "l1"
+    sums = linear_columns(like.in_channels, like.edge_channels)
     mapping: dict[str, Any] = {
         "data": {
             "name": name,
@@ -83,7 +85,7 @@ def choose_config(
             **({} if reach is None else {"individualise": "position", "reach": reach}),
             # The mean over particles helps if the test sees every vertex. Otherwise it does harm.
             "exchange": "both" if featured and every_vertex else "mark",
-            "linear": numbers and featured,  # without kinds of nodes and edges it has little to tell
+            "linear": numbers and featured and sums <= MOST_COLUMNS,
         },
         "training": {
             **_length(graphs, len(train)),

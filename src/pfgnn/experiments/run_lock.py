@@ -249,7 +249,7 @@ def _read(path: Path) -> Holder | None:
     try:
         values = json.loads(path.read_bytes())
         return Holder(**{of.name: values[of.name] for of in fields(Holder)})
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
+    except (FileNotFoundError, ValueError, TypeError, KeyError, RecursionError):
         return None
 
 

@@ -141,6 +141,10 @@ class GraphModel(nn.Module, ABC):
         """
         if self.linear is None:
             return prediction
+        if len(self.linear.bias) != prediction.shape[1]:
+            raise InputError(
+                f"linear must have {prediction.shape[1]} outputs, as the model has, but it has {len(self.linear.bias)}"
+            )
         total = prediction.double() + self.linear(graph)
         return total.to(torch.promote_types(prediction.dtype, torch.float32))
 
@@ -221,11 +225,22 @@ class GraphModel(nn.Module, ABC):
             return seed
         if not self.training:
             return 0
-        # A compiled pass cannot ask whether a backward pass is running.
-        if not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1:
-            raise InputError(
-                "seed must be given if a training pass is computed again in the backward pass, as "
-                "torch.utils.checkpoint does, because it would draw anew without one; pass another seed in each step"
-            )
-        self.passes += 1
+        self.passes.copy_(count_pass(self.passes))
         return self.passes.clone()
+
+
+# torch.compile calls this as a whole. So a compiled pass asks each time it runs, not once while it is traced.
+@torch.library.custom_op("pfgnn::count_pass", mutates_args=())
+def count_pass(passes: Tensor) -> Tensor:
+    """The number of training passes and 1. Raise an InputError in a backward pass, where a pass would draw anew."""
+    if torch._C._current_graph_task_id() != -1:
+        raise InputError(
+            "seed must be given if a training pass is computed again in the backward pass, as "
+            "torch.utils.checkpoint does, because it would draw anew without one; pass another seed in each step"
+        )
+    return passes + 1
+
+
+@count_pass.register_fake
+def _(passes: Tensor) -> Tensor:
+    return torch.empty_like(passes)

@@ -114,9 +114,10 @@ def set_threads(threads: int | None) -> None:
     machine that also does other work, two threads can take several times as long as one.
 
     Args:
-        threads: Number of threads; None for the environment variable OMP_NUM_THREADS, or 1 if that is not set.
+        threads: Number of threads; None for the environment variable OMP_NUM_THREADS, or 1 if that is not a number.
     """
-    if threads is not None or "OMP_NUM_THREADS" not in os.environ:
+    told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # a list has the number of each level
+    if threads is not None or not told.isdecimal() or not int(told):
         torch.set_num_threads(threads or 1)
 
 

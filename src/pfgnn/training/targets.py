@@ -39,6 +39,14 @@ class Standardise(NamedTuple):
         # The deviation of equal numbers may not be exactly 0, because their mean is rounded. So compare the numbers.
         first = y.gather(0, known.long().argmax(0, keepdim=True))
         constant = ((y == first) | ~known).all(0)
+        lost = ~(std.isfinite() & ((std > 0) | constant))
+        if lost.any():
+            target = int(lost.long().argmax())
+            least, most = (float(y[known[:, target], target].aminmax()[side]) for side in (0, 1))
+            raise InputError(
+                f"y_train must have deviations that float64 can hold, but target {target} lies between {least:.3g} and "
+                f"{most:.3g}; change its unit"
+            )
         return cls(mean, std.masked_fill(constant, 1))
 
     def scale(self, y: Tensor) -> Tensor:
