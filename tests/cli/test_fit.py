@@ -57,6 +57,12 @@ def test_from_a_table_to_intervals(pfgnn: Command, molecules: Path, tmp_path: Pa
     parts = read(tmp_path / "model" / "parts.csv")
     assert sorted(int(row["graph"]) for row in parts if row["part"] == "test") == [int(row["graph"]) for row in tested]
 
+    for command in (("predict", "model", molecules), ("explain", "model", "CCO")):
+        status, _, err = pfgnn(*command, "--out", "model/parts.csv")
+        assert (status, err) == (
+            2,
+            "pfgnn: model/parts.csv must lie outside of model, which holds a run or a model; choose another folder\n",
+        )
     status, out, err = pfgnn("predict", "model", molecules, "--device", "cpu", "--out", "new.csv")
     assert status == 0, err
     predicted = read(tmp_path / "new.csv")

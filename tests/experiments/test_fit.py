@@ -13,7 +13,7 @@ from pfgnn.data.task import Task
 from pfgnn.errors import InputError, InputTypeError
 from pfgnn.experiments.config import Config
 from pfgnn.experiments.fit import FitOptions, Given, fit
-from pfgnn.experiments.fit_defaults import choose_config
+from pfgnn.experiments.fit_defaults import check_changes, choose_config
 from pfgnn.experiments.fit_parts import Shares, check_weights, keep_parts, make_parts
 from pfgnn.graphs import Graph
 
@@ -162,6 +162,24 @@ def test_positions_choose_the_marks_and_their_reach() -> None:
         assert (config.model.backbone, config.model.reach) == ("gine", 5 * scale)
     assert chosen(replace(pairs, pos=np.zeros((80, 3)))).model.reach == 1
     assert chosen(pairs).data.positions == "none"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"),
+    [
+        ((), (False, True)),  # the graphs have no features
+        (("model.linear=true",), (True, True)),
+        (("model.linear=false",), (False, True)),
+        (("training.standardise=false",), (False, False)),
+        (("model.linear=true", "training.standardise=true"), (True, True)),
+    ],
+)
+def test_the_linear_part_and_the_scaling_change_together(changes: tuple[str, ...], kept: tuple[bool, bool]) -> None:
+    check_changes({}, changes)
+    config = chosen(single_vertices(40), *changes)
+    assert (config.model.linear, config.training.standardise) == kept
+    with pytest.raises(InputError, match=r"training\.standardise must be true if model\.linear is true"):
+        check_changes({}, ("model.linear=true", "training.standardise=false"))
 
 
 def test_settings_can_be_changed() -> None:

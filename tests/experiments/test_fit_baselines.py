@@ -16,12 +16,13 @@ from pfgnn.experiments.fit import FitOptions, Given, fit
 from pfgnn.experiments.fit_baselines import (
     backbone_config,
     constant,
+    linear,
     make_baselines,
     random_forest,
     train_backbone,
 )
 from pfgnn.experiments.predict import load_run
-from pfgnn.graphs import Graph
+from pfgnn.graphs import Graph, random_graph
 from pfgnn.model.rivals import Alone
 from pfgnn.training.metrics import as_scores, score
 
@@ -61,6 +62,16 @@ def test_probabilities_become_scores() -> None:
     assert as_scores(p, NUMBER) is p
 
 
+def test_the_linear_part_alone_knows_what_is_a_sum(seed: int) -> None:
+    """The target is a sum over nodes and edges, with a little noise. Half of the graphs are for the test."""
+    rng = np.random.default_rng(seed)
+    graphs = [random_graph(int(n), int(n), rng) for n in rng.integers(4, 12, 80)]
+    y = np.array([3.0 * graph.num_nodes + rng.normal(0, 0.1) for graph in graphs])
+    found = linear(Dataset.from_graphs(graphs, y), np.arange(40), np.arange(40, 80))
+    assert np.abs(found.prediction[:, 0] - y[40:]).mean() < 0.2
+    assert np.abs(np.median(y[:40]) - y[40:]).mean() > 1  # the control, a constant
+
+
 def test_the_backbone_has_as_many_layers_as_all_steps_together() -> None:
     model = ModelConfig(layers=1, step_layers=4, steps=2, particles=16)
     alone = backbone_config(Config(DataConfig("x"), model)).model
@@ -90,7 +101,7 @@ def test_a_test_graph_that_is_larger_than_all_others_is_not_told_twice(tmp_path:
     changes = {"training.updates": 1, "model.width": 4, "model.particles": 2}
     fit(Given(dataset), tmp_path / "model", FitOptions(split="given", device="cpu", draws=1, changes=changes))
     found = make_baselines(tmp_path / "model", [], "cpu")
-    assert [model.name for model in found] == ["constant", "backbone alone"]
+    assert [model.name for model in found] == ["constant", "linear part alone", "backbone alone"]
 
 
 @pytest.mark.parametrize("task", [NUMBER, CLASSES, LABELS], ids=["number", "classes", "labels"])

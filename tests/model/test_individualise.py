@@ -7,7 +7,16 @@ from tests.graph_samples import random_edges, undirected
 from torch import Tensor
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.model import Additive, ByDistance, Multiplicative, MultiplicativeRelu, RandomNormal, StraightThrough
+from pfgnn.model import (
+    GIN,
+    PFGNN,
+    Additive,
+    ByDistance,
+    Multiplicative,
+    MultiplicativeRelu,
+    RandomNormal,
+    StraightThrough,
+)
 from pfgnn.model.individualise import Individualise
 from pfgnn.model.randomness import make_noise
 from pfgnn.model.sample import Draw
@@ -148,3 +157,15 @@ class TestStraightThrough:
         of_graph = torch.stack([change[:3].sum(0), change[3:].sum(0)])
         assert log_prob.grad is not None
         torch.testing.assert_close(log_prob.grad, of_graph.detach() * math.exp(-1))
+
+
+def test_marks_by_distance_with_another_default_dtype() -> None:
+    """As Lightning sets with precision="64-true"."""
+    before = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64)
+        model = PFGNN(GIN(8, layers=1), 1, in_channels=1, particles=2)
+        edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        assert model(torch.ones(3, 1), edges).prediction.dtype == torch.float64
+    finally:
+        torch.set_default_dtype(before)

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from pfgnn.data.batch import GraphBatch
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model import GINE, PFGNN, LinearPart
 from pfgnn.model.exact import enumerate_tree, exact_prediction
 from pfgnn.model.export import export
@@ -89,6 +89,17 @@ def test_the_exact_prediction_has_it(model: PFGNN) -> None:
 
 
 @pytest.mark.slow
+def test_a_model_of_numbers_is_exported_too() -> None:
+    torch.manual_seed(0)
+    model = PFGNN(GINE(8, layers=1), 1, in_channels=2, edge_channels=1, particles=3).eval()
+    model.linear = with_values(LinearPart(2, 1, 1))
+    x, e = torch.randn(5, 2), torch.randn(6, 1)
+    program = export(model, batch(x, e)).module()
+    with torch.no_grad():
+        torch.testing.assert_close(program(x, EDGES, e, BATCH), model(x, EDGES, e, BATCH).prediction)
+
+
+@pytest.mark.slow
 def test_the_exported_model_has_it(model: PFGNN) -> None:
     program = export(model, batch(KINDS, BONDS)).module()
     with torch.no_grad():
@@ -117,6 +128,14 @@ def test_one_for_other_outputs_or_features_is_refused(model: PFGNN) -> None:
     model.linear = LinearPart([3, 2], None, 2)
     model.linear.edge_channels = [2]
     with pytest.raises(InputError, match="linear must be a LinearPart for graphs with 9 sums, but it was made for 7"):
+        predict()
+
+
+def test_another_module_is_refused_and_it_is_shown(model: PFGNN) -> None:
+    predict, linear = parts_of(model)
+    assert repr(linear) == "LinearPart(sums=9, out_channels=2)"
+    model.linear = torch.nn.Linear(9, 2)  # type: ignore[assignment]
+    with pytest.raises(InputTypeError, match="linear must be a LinearPart or None, but it is a Linear"):
         predict()
 
 

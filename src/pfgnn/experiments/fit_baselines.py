@@ -2,6 +2,7 @@
 
 - A constant: the best prediction that looks at no graph. For numbers it is the median of the training targets, for
   classes their frequencies.
+- For numbers the linear part alone: a ridge regression on the numbers of nodes and edges of each kind.
 - The backbone alone: the same network without the particle filter (T = 0), with as many layers in all, trained with the
   same settings. It shows what the particles are good for.
 - A random forest on Morgan fingerprints, for molecules. It is hard to beat on small data.
@@ -19,6 +20,7 @@ import torch
 
 from pfgnn.data.arrays import Array
 from pfgnn.data.dataset import Dataset
+from pfgnn.data.loader import Resident
 from pfgnn.data.task import CLASS_LOSSES, Task
 from pfgnn.errors import InputError, MissingPackageError
 from pfgnn.experiments.config import Config, ForestConfig
@@ -29,6 +31,9 @@ from pfgnn.experiments.run import run
 from pfgnn.experiments.run_directory import RECORD, read_run_config
 from pfgnn.files import read_json, reading, write_json
 from pfgnn.graphs.arrays import IntArray
+from pfgnn.model.linear_part import MOST_COLUMNS, LinearPart, linear_columns
+from pfgnn.training.batches import Examples
+from pfgnn.training.linear_fit import GRAPHS_AT_ONCE, fit_linear
 from pfgnn.training.metrics import Doubles, as_scores, score
 from pfgnn.training.metrics_file import Status
 
@@ -75,6 +80,8 @@ def make_baselines(
     dataset, config = Dataset.open(folder / DATA), read_run_config(folder)
     train, test = dataset.splits["train"], dataset.splits["test"]
     found = [constant(dataset, train, len(test))]
+    if dataset.task.loss == "l1" and linear_columns(dataset.in_channels, dataset.edge_channels) <= MOST_COLUMNS:
+        found.append(linear(dataset, train, test))
     if config.model.kind == "pfgnn" and config.model.steps:
         record = train_backbone(config, folder / BACKBONE, device, report)
         alone = TrainedRun(folder / BACKBONE, device)
@@ -134,6 +141,21 @@ def constant(dataset: Dataset, train: IntArray, rows: int) -> Baseline:
     else:
         values, about = np.nanmean(y, axis=0), "always the share of positive training graphs"
     return Baseline("constant", about, as_scores(np.tile(values, (rows, 1)), task))
+
+
+def linear(dataset: Dataset, train: IntArray, test: IntArray) -> Baseline:
+    """The prediction of :class:`pfgnn.model.LinearPart` alone.
+
+    Args:
+        dataset: The graphs with their numbers, at graph level.
+        train: Numbers of the training graphs.
+        test: Numbers of the test graphs.
+    """
+    part, data = LinearPart(dataset.in_channels, dataset.edge_channels, dataset.task.outputs), Resident(dataset)
+    scaler = fit_linear(part, Examples(data, torch.from_numpy(dataset.y.astype(np.float64)), train, None))
+    predicted = torch.cat([part(batch) for batch in data.batches(test, GRAPHS_AT_ONCE)])
+    about = "a sum over nodes and edges: ridge regression on the numbers of each kind"
+    return Baseline("linear part alone", about, as_scores(scaler.unscale(predicted).numpy(), dataset.task))
 
 
 def backbone_config(config: Config) -> Config:

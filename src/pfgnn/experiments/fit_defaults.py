@@ -144,7 +144,19 @@ def _with_changes(mapping: dict[str, Any], changes: Mapping[str, Any], overrides
     training, named = mapping.get("training"), _named(changes, overrides)
     if isinstance(training, dict) and "training.updates" in named and "training.epochs" not in named:
         training["epochs"] = None
+    _keep_together(mapping, named)
     return parse_config(mapping)
+
+
+def _keep_together(mapping: dict[str, Any], named: set[str]) -> None:
+    """Change the linear part and the scaling of targets together if only one of them is named."""
+    model, training = mapping.setdefault("model", {}), mapping.setdefault("training", {})
+    if not isinstance(model, dict) or not isinstance(training, dict):
+        return
+    if "training.standardise" not in named and model.get("linear") is True:
+        training["standardise"] = True
+    if "model.linear" not in named and training.get("standardise") is False:
+        model["linear"] = False
 
 
 def _named(changes: Mapping[str, Any], overrides: Sequence[str]) -> set[str]:

@@ -66,6 +66,14 @@ def check_out(folder: Path) -> None:
         raise InputError(f"--out must be a new or an empty folder, but {folder} holds other files: {what}")
 
 
+def check_outside(path: Path) -> None:
+    """Raise an InputError if a file to write lies in the folder of a run or a model, which it could damage."""
+    if (path.parent / RECORD).exists():
+        raise InputError(
+            f"{path} must lie outside of {path.parent}, which holds a run or a model; choose another folder"
+        )
+
+
 def read_record(directory: Path) -> dict[str, Any]:
     """Read the record of a finished run. If there is none, the InputError says why."""
     path = directory / RECORD

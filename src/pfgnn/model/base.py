@@ -11,7 +11,7 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from pfgnn.argument_checks import check_positive
 from pfgnn.data.batch import GraphBatch, as_batch
-from pfgnn.errors import InputError
+from pfgnn.errors import InputError, InputTypeError
 from pfgnn.model.exchange import Exchange
 from pfgnn.model.features import Constant, encoder
 from pfgnn.model.individualise import Individualise
@@ -141,6 +141,8 @@ class GraphModel(nn.Module, ABC):
         """
         if self.linear is None:
             return prediction
+        if not isinstance(self.linear, LinearPart):
+            raise InputTypeError(f"linear must be a LinearPart or None, but it is a {type(self.linear).__name__}")
         if len(self.linear.bias) != prediction.shape[1]:
             raise InputError(
                 f"linear must have {prediction.shape[1]} outputs, as the model has, but it has {len(self.linear.bias)}"

@@ -72,6 +72,11 @@ class LinearPart(nn.Module):
         """y of each graph, shape [G, C], in float64."""
         return self.sums(graph).double() @ self.weight.T + self.bias
 
+    def extra_repr(self) -> str:
+        """The numbers of sums and outputs."""
+        C, F = self.weight.shape
+        return f"sums={F}, out_channels={C}"
+
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "LinearPart":
         """Move W and b as all modules do, but keep them float64 if the model becomes float32 or less."""
         kept = dict(self.named_buffers(recurse=False))
@@ -97,4 +102,5 @@ def _features(x: Tensor | None, channels: Channels) -> list[Tensor]:
     if isinstance(channels, Sequence):
         x = x[:, None] if x.dim() == 1 else x
         return [one_hot(x[:, c].long(), size).float() for c, size in enumerate(channels)]
-    return [bounded(x.reshape(len(x), -1).float())]
+    x = x[:, None] if x.dim() == 1 else x.flatten(1)
+    return [bounded(x.float())]

@@ -37,7 +37,7 @@ def distances(
     k = torch.arange(K, device=vertices.device)[:, None]
     # Count the valid marks: an invalid one repeats a vertex, so it must add 0 and not overwrite. The sums are of small
     # integers, so they are exact.
-    reached = torch.zeros(targets.size, K, device=vertices.device)
+    reached = torch.zeros(targets.size, K, dtype=torch.float32, device=vertices.device)
     reached = reached.index_put((vertices, k), valid.float(), accumulate=True).clamp(max=1)
     d = torch.full((targets.size, K), largest + 1, dtype=torch.int64, device=vertices.device)
     d = torch.where(reached > 0, 0, d)

@@ -10,10 +10,10 @@ from pfgnn.training.batches import Examples
 from pfgnn.training.targets import Standardise
 
 GRAPHS_AT_ONCE = 1024
-# Eigenvalues below this share of the largest one are rounding errors, because some sums depend on others.
-SMALLEST = 1e-10
-# The largest ones leave next to nothing of W.
-PENALTIES = 10.0 ** torch.arange(-10, 3, dtype=torch.float64)  # by the mean eigenvalue, which is 1
+SMALLEST = 1e-10  # deviations below this share of the numbers are rounding errors
+# By the mean eigenvalue, which is 1. The smallest one is still far above rounding errors, for some sums depend on
+# others. The largest one leaves next to nothing of W.
+PENALTIES = 10.0 ** torch.arange(-10, 5, dtype=torch.float64)
 LEAST_LEFT = 1e-6  # smallest deviation that is left, by that of the targets
 
 
@@ -94,13 +94,10 @@ def _ridge(of: Moments) -> tuple[Tensor, Tensor]:
         return nothing, one
     scale = scale[varies]
     values, vectors = torch.linalg.eigh(S[varies][:, varies] / (scale[:, None] * scale))
-    kept = values > SMALLEST * values[-1]
-    E, p = values[kept, None], vectors[:, kept].T @ (sy[varies] / scale)
+    E, p = values[:, None], vectors.T @ (sy[varies] / scale)
     shrunk = E + PENALTIES  # [F', penalties]
     rest = yy - (p.square()[:, None] * (E + 2 * PENALTIES) / shrunk.square()).sum(0)
     free = n - 1 - (E / shrunk).sum(0)  # degrees of freedom that are left
-    error = torch.where(free >= 1, n * rest.clamp(min=0) / free.clamp(min=1).square(), torch.inf)
+    error = torch.where(free > 0.5, n * rest.clamp(min=0) / free.square(), torch.inf)
     best = int(error.argmin())
-    if not error[best] < n * yy / (n - 1).square():  # no better than the mean
-        return nothing, one
-    return nothing.index_put((varies,), vectors[:, kept] @ (p / shrunk[:, best]) / scale), error[best].sqrt()
+    return nothing.index_put((varies,), vectors @ (p / shrunk[:, best]) / scale), error[best].sqrt()
