@@ -85,6 +85,15 @@ def test_weights_count_and_a_weight_of_0_leaves_a_graph_out() -> None:
     np.testing.assert_allclose(predicted, 7, rtol=0, atol=1e-6)
 
 
+def test_a_target_that_only_graphs_of_weight_0_have() -> None:
+    y = sizes(graphs(GRAPHS)) @ [[3.0, 1.0], [-0.5, 1.0]]
+    weights = np.where(np.arange(GRAPHS) % 3, 2.0, 0.0)
+    y[weights > 0, 1] = math.nan
+    predicted, scaler, _ = fitted(y, weights=weights)
+    assert predicted.isfinite().all()
+    assert scaler.std.isfinite().all()
+
+
 @pytest.mark.parametrize("value", [0.1, -1e6])
 def test_a_constant_target_has_deviation_1(value: float) -> None:
     predicted, scaler, part = fitted(np.full((GRAPHS, 1), value))
