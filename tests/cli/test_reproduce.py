@@ -114,7 +114,7 @@ def test_the_own_device_is_named_as_in_records(threads: int | None, jobs: int, w
         (["nope"], "name must be one of table1"),
         (["table14", "nope"], "name must be one of table1"),
         (["table14", "--minutes", "0"], "minutes must be more than 0 and at most 1000000, but it is 0"),
-        (["table14", "--row", "nope"], "rows must each match at least one of"),
+        (["table14", "--row", "nope"], "rows must each match the title of a row or one of"),
         (["table14", "--row", "connectivity-gin", "--device", "gpu"], "device must be one of auto, cpu, cuda"),
     ],
 )

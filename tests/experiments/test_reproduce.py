@@ -210,7 +210,7 @@ def test_a_record_of_another_config_is_a_failure(stage: Stage, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"rows": ["c*"]}, r"rows must each match at least one of a, b, but 'c\*' does not"),
+        ({"rows": ["c*"]}, r"rows must each match the title of a row or one of a, b, but 'c\*' does not"),
         ({"jobs": 0}, "jobs must be at least 1, but it is 0"),
         ({"seeds": 0}, "seeds must be at least 1, but it is 0"),
         ({"device": "gpu"}, "device must be one of auto, cpu, cuda, or such as cuda:1, but it is 'gpu'"),

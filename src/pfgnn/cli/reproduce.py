@@ -45,7 +45,9 @@ def reproduce(
     ] = None,
     row: Annotated[
         list[str] | None,
-        typer.Option(help="Only rows whose file in results/TABLE matches a pattern, such as 'sr25-*'. Repeatable."),
+        typer.Option(
+            help="Only the row with this title, or rows whose file in results/TABLE matches, as 'sr25-*'. Repeatable."
+        ),
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Only this many seeds, from 0.")] = None,
     device: Device = "auto",

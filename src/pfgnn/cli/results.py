@@ -61,6 +61,8 @@ def report(
 
     if write and names:
         raise InputError("--write writes all tables, so it must be given without names of tables")
+    if names and not results.is_dir():
+        raise InputError(f"{results} must be the folder of the records, as in a checkout of pfgnn, but it is not there")
     chosen = names or tables_with_records(results)
     if not chosen:
         raise InputError(f"{results} must hold records, which `pfgnn reproduce NAME` writes, but it holds none")

@@ -54,10 +54,13 @@ def plan(
     """
     check_positive("seeds", 1 if seeds is None else seeds)
     tables = {name: _matching(TABLES[name].rows, rows) for name in choose_tables(names)}
-    known = [row.name for name in tables for row in TABLES[name].rows]
+    known = [row for name in tables for row in TABLES[name].rows]
     for pattern in rows:
-        if not any(fnmatchcase(name, pattern) for name in known):
-            raise InputError(f"rows must each match at least one of {', '.join(known)}, but {shown(pattern)} does not")
+        if not _matching(known, [pattern]):
+            names = ", ".join(row.name for row in known)
+            raise InputError(
+                f"rows must each match the title of a row or one of {names}, but {shown(pattern)} does not"
+            )
     jobs: dict[Path, Job] = {}  # by directory, because tables share some rows
     for name, chosen in tables.items():
         missing = [job for row in chosen for job in _missing(row, name, out, runs, configs, seeds)]
@@ -67,7 +70,8 @@ def plan(
 
 
 def _matching(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:
-    return [row for row in rows if not patterns or any(fnmatchcase(row.name, pattern) for pattern in patterns)]
+    """The rows whose title is one of the patterns, or whose name matches one; all without patterns."""
+    return [row for row in rows if not patterns or any(row.title == p or fnmatchcase(row.name, p) for p in patterns)]
 
 
 def _missing(row: Row, table: str, out: Path, runs: Path, configs: Path, seeds: int | None) -> list[Job]:
