@@ -46,7 +46,7 @@ def reproduce(
     row: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only the row with this title, or rows whose file in results/TABLE matches, as 'sr25-*'. Repeatable."
+            help="Only the row of this title, or rows whose file in results/TABLE matches 'sr25-*'. Repeatable."
         ),
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Only this many seeds, from 0.")] = None,
