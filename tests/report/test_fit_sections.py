@@ -23,6 +23,8 @@ def test_the_learning_curves_name_their_units() -> None:
     assert "loss: absolute error, in units of the target" in page
     standardised = {**one.record, "config": {"training": {"standardise": True}}}
     assert "in standard deviations" in "".join(learning_section(replace(one, record=standardised)))
+    linear = {**one.record, "config": {"training": {"standardise": True}, "model": {"linear": True}}}
+    assert "in deviations from the linear part" in "".join(learning_section(replace(one, record=linear)))
     assert "Pale lines" not in page
     assert "It mixes the units of the targets" in said(learning_section, fitted())
     page = "".join(learning_section(fitted(record=standardised)))

@@ -53,13 +53,17 @@ def loss_name(fitted: Fitted) -> str:
     """What the loss is, for the axis."""
     if fitted.task.loss != "l1":
         return f"loss: {LOSSES[fitted.task.loss]}"
-    unit = "standard deviations" if _standardised(fitted) else "units of the target"
+    unit = _deviations(fitted) or "units of the target"
     return f"loss: absolute error, in {unit}"
 
 
-def _standardised(fitted: Fitted) -> bool:
-    """Whether the targets were divided by their standard deviations in training."""
-    return bool(fitted.record.get("config", {}).get("training", {}).get("standardise"))
+def _deviations(fitted: Fitted) -> str:
+    """By what the targets were divided in training; "" if they were not."""
+    config = fitted.record.get("config", {})
+    if not config.get("training", {}).get("standardise"):
+        return ""
+    linear = config.get("model", {}).get("linear")
+    return "deviations from the linear part" if linear else "standard deviations"
 
 
 def _by_log_loss(fitted: Fitted) -> bool:
@@ -73,13 +77,13 @@ def score_name(fitted: Fitted) -> str:
     if fitted.task.metric == "mae" and len(names) == 1:
         return f"mean absolute error, in units of {names[0]}"
     if fitted.task.metric == "mae":
-        unit = "standard deviations" if _standardised(fitted) else "units of each"
+        unit = _deviations(fitted) or "units of each"
         return f"mean error of all targets, in {unit}"
     return "log loss" if _by_log_loss(fitted) else SCORES[fitted.task.metric]
 
 
 def _better(fitted: Fitted) -> str:
-    if fitted.task.metric == "mae" and len(fitted.target_names()) > 1 and not _standardised(fitted):
+    if fitted.task.metric == "mae" and len(fitted.target_names()) > 1 and not _deviations(fitted):
         return "Lower is better. It mixes the units of the targets, so only its course means something."
     if _by_log_loss(fitted):
         return (
