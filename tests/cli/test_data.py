@@ -216,7 +216,7 @@ def test_all_rejects_go_into_a_file_and_brackets_in_paths_are_no_markup(tmp_path
         (["convert", "empty.csv", "out.pfgnn"], "empty.csv must have at least one line, but it is empty"),
         (["convert", "missing.csv", "out.pfgnn"], "missing.csv: No such file or directory"),
         (["convert", "own.xyz", "out.pfgnn"], "own.xyz must end in one of .csv, .tsv, .smi, .smiles, .g6, .s6, .jsonl"),
-        (["convert", "good.jsonl", "own.jsonl/out.pfgnn"], "own.jsonl: File exists"),
+        (["convert", "good.jsonl", "own.jsonl/out.pfgnn"], "own.jsonl/out.pfgnn: Not a directory"),
         (["info", "zinc", "--root", "."], "zinc.pfgnn is not a packed dataset"),
         (
             ["convert", "good.jsonl", "good.jsonl"],

@@ -57,12 +57,16 @@ def test_from_a_table_to_intervals(pfgnn: Command, molecules: Path, tmp_path: Pa
     parts = read(tmp_path / "model" / "parts.csv")
     assert sorted(int(row["graph"]) for row in parts if row["part"] == "test") == [int(row["graph"]) for row in tested]
 
-    for command in (("predict", "model", molecules), ("explain", "model", "CCO")):
-        status, _, err = pfgnn(*command, "--out", "model/parts.csv")
-        assert (status, err) == (
-            2,
-            "pfgnn: model/parts.csv must lie outside of model, which holds a run or a model; choose another folder\n",
-        )
+    own = [path.name for path in (tmp_path / "model").iterdir() if path.is_file()]
+    assert "report.html" in own or "parts.csv" in own
+    for name in own:  # none of them is replaced
+        before = (tmp_path / "model" / name).read_bytes()
+        status, _, err = pfgnn("predict", "model", molecules, "--out", f"model/{name}")
+        wanted = f"pfgnn: model/{name} must not be a file of the run or model in model; choose another name\n"
+        assert (status, err) == (2, wanted)
+        assert (tmp_path / "model" / name).read_bytes() == before
+    status, _, err = pfgnn("explain", "model", "CCO", "--out", "model/parts.csv")
+    assert (status, err.startswith("pfgnn: model/parts.csv must not be")) == (2, True)
     status, out, err = pfgnn("predict", "model", molecules, "--device", "cpu", "--out", "new.csv")
     assert status == 0, err
     predicted = read(tmp_path / "new.csv")

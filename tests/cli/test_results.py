@@ -165,10 +165,6 @@ def test_when_the_time_is_up_the_command_that_goes_on_is_printed(
     ("arguments", "sentence"),
     [
         (["report"], "results must hold records, which `pfgnn reproduce NAME` writes, but it holds none"),
-        (
-            ["report", "table10"],
-            "results must be the folder of the records, as in a checkout of pfgnn, but it is not there",
-        ),
         (["report", "--results", "broken"], "broken/table2/gin.json must hold JSON"),
         (["report", "table14", "--write"], "--write writes all tables, so it must be given without names of tables"),
         (["report", "--write", "--results", "good"], "must be a checkout of pfgnn, with README.md and docs/"),

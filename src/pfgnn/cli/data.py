@@ -12,6 +12,7 @@ from pfgnn.cli.console import Json, console, make_table, print_json, say_found
 from pfgnn.cli.options import Features, LabelFile, OnError, Processes, Root, SmilesColumn, SplitColumn, Targets, Task
 from pfgnn.cli.stopping import going_on
 from pfgnn.errors import InputError, counted, shown
+from pfgnn.files import check_writable
 
 app = typer.Typer(no_args_is_help=True, help="List, show, prepare and verify datasets, and convert your own graphs.")
 
@@ -175,6 +176,7 @@ def convert(
         raise InputError(f"out must be a file other than the one to read, but it is {out}")
     if out.is_dir():
         raise InputError(f"out must be a file, or a folder that does not exist, but {out} is a folder that exists")
+    check_writable(out)
     how, shares = ("random", None) if split is None else _split(split)
     if seed is not None and (shares is None or how != "random"):
         raise InputError(f"--seed is for a random --split, which is not given, but it is {seed}")

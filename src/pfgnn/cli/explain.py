@@ -52,7 +52,7 @@ def explain(
 ) -> None:
     """Show which vertices and edges a prediction depends on: how much it changes without each, with its noise."""
     from pfgnn.experiments.pretrained import find_model
-    from pfgnn.experiments.run_directory import check_outside, read_record
+    from pfgnn.experiments.run_directory import check_not_own, read_record
 
     check_draws(draws, particles)
     directory = find_model(directory)
@@ -66,7 +66,7 @@ def explain(
         picture = picture or out.with_suffix(".svg")
     for path in (out, picture):
         if path is not None:
-            check_outside(path)
+            check_not_own(path)
             check_writable(path)
 
     use_threads(threads)

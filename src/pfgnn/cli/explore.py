@@ -11,6 +11,7 @@ from pfgnn.cli.console import console, errors, say
 from pfgnn.cli.options import Imports, Seconds
 from pfgnn.cli.threads import use_threads
 from pfgnn.errors import InputError, counted
+from pfgnn.files import check_writable
 
 
 def explore(
@@ -27,6 +28,10 @@ def explore(
     """
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"out must end in .html, but it is {out}")
+    from pfgnn.experiments.run_directory import check_not_own
+
+    check_not_own(out)
+    check_writable(out)
     if run is not None:
         from pfgnn.experiments.pretrained import find_model
         from pfgnn.experiments.run_directory import read_record

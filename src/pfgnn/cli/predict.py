@@ -63,7 +63,7 @@ def predict(
     Graphs and vertices are counted from 0.
     """
     from pfgnn.experiments.pretrained import card_limits, find_model
-    from pfgnn.experiments.run_directory import check_outside, read_record
+    from pfgnn.experiments.run_directory import check_not_own, read_record
 
     check_draws(draws, particles)
     check_on_error(on_error)
@@ -72,7 +72,7 @@ def predict(
     path.stat()  # both lines raise at once if a file is missing
     if out.is_dir():
         raise InputError(f"out must be a file, but {out} is a folder; write {out / 'predictions.csv'}, for instance")
-    check_outside(out)
+    check_not_own(out)
     check_writable(out)
     if out.resolve() == path.resolve():
         raise InputError(f"out must be a file other than the one to read, but it is {out}")

@@ -57,12 +57,15 @@ def report(
     json: Json = False,
 ) -> None:
     """Print tables with the published numbers and ours. With --out and --write, write them as pages."""
+    from pfgnn.experiments.run_directory import check_not_own
+    from pfgnn.files import check_folder
     from pfgnn.report.tables import table_numbers, tables_with_records
 
     if write and names:
         raise InputError("--write writes all tables, so it must be given without names of tables")
-    if names and not results.is_dir():
-        raise InputError(f"{results} must be the folder of the records, as in a checkout of pfgnn, but it is not there")
+    if out is not None:
+        check_folder(out)
+        check_not_own(out / "report.html")
     chosen = names or tables_with_records(results)
     if not chosen:
         raise InputError(f"{results} must hold records, which `pfgnn reproduce NAME` writes, but it holds none")

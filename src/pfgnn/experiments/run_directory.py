@@ -17,6 +17,11 @@ from pfgnn.experiments.run_lock import check_free
 from pfgnn.files import check_folder, check_version, read_json
 
 CONFIG, RECORD = "config.yaml", "record.json"
+# The files of a run directory and of a model folder, besides checkpoints.
+OWN = (
+    *(CONFIG, RECORD, "metrics.jsonl", "fit.json", "data.pfgnn", "parts.csv", "rejects.txt", "calibration.json"),
+    *("test_predictions.csv", "report.html", "baselines.json", "card.md"),
+)
 
 # The version of a run directory. It grows when an older pfgnn could not read the files of a newer one. A newer pfgnn
 # reads all older versions. Records of pfgnn 0.2.0 have no version; they are of version 1.
@@ -66,12 +71,10 @@ def check_out(folder: Path) -> None:
         raise InputError(f"--out must be a new or an empty folder, but {folder} holds other files: {what}")
 
 
-def check_outside(path: Path) -> None:
-    """Raise an InputError if a file to write lies in the folder of a run or a model, which it could damage."""
-    if (path.parent / RECORD).exists():
-        raise InputError(
-            f"{path} must lie outside of {path.parent}, which holds a run or a model; choose another folder"
-        )
+def check_not_own(path: Path) -> None:
+    """Raise an InputError if a file to write would replace one of a run or of a model folder."""
+    if (path.parent / RECORD).exists() and (path.name in OWN or path.suffix == ".safetensors"):
+        raise InputError(f"{path} must not be a file of the run or model in {path.parent}; choose another name")
 
 
 def read_record(directory: Path) -> dict[str, Any]:
