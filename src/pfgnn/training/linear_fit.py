@@ -18,7 +18,9 @@ LEAST_LEFT = 1e-6  # smallest deviation that is left, by that of the targets
 
 
 class Moments(NamedTuple):
-    """Weighted sums over the training graphs whose target is known, for each of C targets y. s is less a constant.
+    """Weighted sums over the training graphs whose target is known, for each of C targets y.
+
+    A constant is subtracted from s before, the same for all graphs.
 
     Fields:
         n: Σ 1, shape [C].
@@ -61,7 +63,7 @@ def fit_linear(part: LinearPart, examples: Examples) -> Standardise:
 
 
 def _moments(part: LinearPart, examples: Examples, y: Tensor) -> tuple[Tensor, Moments]:
-    """The sums over all training graphs, for targets y [G, C]; and the constant that s is less, shape [F].
+    """The constant that is subtracted from s, shape [F], and the sums over all training graphs, for targets y [G, C].
 
     The constant is close to the mean of s. Without it, the variance of s would lose digits.
     """
@@ -81,7 +83,7 @@ def _moments(part: LinearPart, examples: Examples, y: Tensor) -> tuple[Tensor, M
         here = Moments(w.sum(0), w.T @ s, yw.sum(0), ss, yw.T @ s, (yw * rows).sum(0))
         found = here if found is None else Moments(*(a + b for a, b in zip(found, here, strict=True)))
     assert found is not None
-    return centre, found._replace(n=found.n.clamp(min=LEAST_LEFT))  # 0 if all graphs of a target have weight 0
+    return centre, found._replace(n=found.n.clamp(min=1e-12))  # it is 0 if all graphs of a target have weight 0
 
 
 def _ridge(of: Moments) -> tuple[Tensor, Tensor]:
